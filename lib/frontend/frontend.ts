@@ -1,0 +1,111 @@
+import type { FlowDefinition, SinkColumn, TableName, TimeColumnType } from '../flow/definition.ts';
+import type { Coverage } from '../store/flow-store.ts';
+import type { Instant } from '../window/instant.ts';
+import type { TimeRange } from '../window/time-range.ts';
+
+/** A name as written in a query: `schema` is null where it was left out. Unquoted names are already folded. */
+export interface RelationReference {
+  readonly schema: string | null;
+  readonly table: string;
+}
+
+export interface RelationColumn {
+  readonly name: string;
+  /** As `format_type` spells it: `timestamp with time zone`, `numeric(10,2)`. */
+  readonly type: string;
+  /** Set where the column can be the argument of a window expression. */
+  readonly timeType: TimeColumnType | null;
+}
+
+export interface Relation extends TableName {
+  readonly kind: 'table' | 'partitioned_table' | 'view' | 'materialized_view' | 'foreign_table';
+  readonly columns: readonly RelationColumn[];
+}
+
+export interface QueryColumn extends SinkColumn {
+  /** False where the type has no default btree operator class, so that the column cannot be part of a key. */
+  readonly indexable: boolean;
+}
+
+/** An existing table that is to be a sink. */
+export interface SinkTable extends TableName {
+  readonly columns: readonly (SinkColumn & { readonly notNull: boolean; readonly hasDefault: boolean })[];
+  /** Column lists of unique indexes that treat NULLs as equal, are valid, immediate and not partial. */
+  readonly uniqueKeys: readonly (readonly string[])[];
+}
+
+export interface PlanRequest {
+  readonly definition: FlowDefinition;
+  readonly epoch: bigint;
+  /** What the store believes was applied last. Anything else in the database means that one of the two was restored. */
+  readonly applied: bigint;
+  readonly coverage: Coverage;
+  /** Windows to rewrite, disjoint, ascending, aligned to windows; empty for `unfiltered_full`. */
+  readonly ranges: readonly TimeRange[];
+  readonly gridTime: Instant | null;
+  /** The transaction is ended by the server within this many milliseconds, whatever becomes of the client. */
+  readonly budgetMs: number;
+}
+
+export interface PlanResult {
+  readonly inserted: bigint;
+  readonly updated: bigint;
+  readonly deleted: bigint;
+}
+
+/**
+ * A database's SQL endpoint.
+ *
+ * Throws `frontend_unavailable`, `statement_timeout`, `lock_timeout`, `deadlock`, `serialization_failure` (retryable; nothing was
+ * written), `outcome_unknown` (retryable; the commit was sent and no answer came), `query_failed`.
+ */
+export interface Frontend {
+  /** Refuses a server that cannot hold a sink (`unsupported_server`). Names the server for people, such as `PostgreSQL 18.4`. */
+  checkServer(): Promise<string>;
+  /** Each reference resolved by the pinned search path, in order; null where no such relation is visible. */
+  describeRelations(references: readonly RelationReference[]): Promise<readonly (Relation | null)[]>;
+  /** Which of these function names (folded, unqualified) are known, and their worst volatility. */
+  describeFunctions(names: readonly string[]): Promise<ReadonlyMap<string, 'immutable' | 'stable' | 'volatile'>>;
+  /**
+   * The output columns that `CREATE TABLE AS` would give the query. Throws `invalid_query` with the server's message, and its
+   * position within `sql` where the server gives one.
+   */
+  describeQuery(sql: string, timeZone: string): Promise<readonly QueryColumn[]>;
+  describeSink(sink: TableName): Promise<SinkTable | null>;
+  /**
+   * Creates the sink with the types, typmods and collations of the query's columns, `update_at` unless the query gives it,
+   * and the unique key. Succeeds where an equal call has just created it.
+   */
+  createSink(definition: Pick<FlowDefinition, 'sink' | 'compiled' | 'options' | 'comment'>): Promise<void>;
+  dropSink(sink: TableName): Promise<void>;
+  /** Whether rows exist whose time is NULL or infinite, which belong to no window. */
+  hasUnwindowedRows(definition: Pick<FlowDefinition, 'compiled' | 'options'>): Promise<boolean>;
+  /**
+   * First and last finite time of the source rows, and of the sink's labels, inside `within` (a label counts by its own value).
+   * null where there is none.
+   */
+  timeRange(
+    definition: Pick<FlowDefinition, 'sink' | 'compiled' | 'options'>,
+    within: TimeRange,
+    budgetMs: number,
+  ): Promise<{ readonly source: FirstAndLast | null; readonly sink: FirstAndLast | null }>;
+  /**
+   * Raises the fence of a flow to `epoch` and learns, in the same statement, which epoch was applied last (0: none known).
+   * Throws `fenced` with the higher fence. Repeating it with the same epoch is allowed.
+   */
+  fence(flow: string, epoch: bigint, budgetMs: number): Promise<{ readonly applied: bigint }>;
+  /**
+   * One transaction: the fence is checked, raised and locked; then the plan is written and recorded as applied. Throws
+   * `fenced`, `history_diverged`, `bounds_not_aligned`, `duplicate_sink_key`, `key_too_long` with nothing written.
+   */
+  run(plan: PlanRequest): Promise<PlanResult>;
+  /** The statement that `run` would send, for people to read. */
+  explain(plan: PlanRequest): string;
+}
+
+/** Both belong to it. */
+export interface FirstAndLast {
+  readonly first: Instant;
+  readonly last: Instant;
+}
+
