@@ -99,8 +99,6 @@ export interface Frontend {
    * `fenced`, `history_diverged`, `bounds_not_aligned`, `duplicate_sink_key`, `key_too_long` with nothing written.
    */
   run(plan: PlanRequest): Promise<PlanResult>;
-  /** The statement that `run` would send, for people to read. */
-  explain(plan: PlanRequest): string;
 }
 
 /** Both belong to it. */
