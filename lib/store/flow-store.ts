@@ -1,5 +1,5 @@
 import type { FlowDefinition, TableName } from '../flow/definition.ts';
-import type { Instant } from '../window/instant.ts';
+import type { Instant, Micros } from '../window/instant.ts';
 import type { TimeRange } from '../window/time-range.ts';
 import type { WindowSpec } from '../window/window-spec.ts';
 
@@ -95,6 +95,8 @@ export interface TableReader {
   readonly flow: string;
   /** null: this flow reads the table whole, or has no window expression; a change of it dirties nothing. */
   readonly window: WindowSpec | null;
+  /** Windows older than this are not marked. */
+  readonly expireAfter: Micros | null;
 }
 
 export interface RunRecord {
