@@ -81,7 +81,8 @@ export interface Frontend {
   /** Whether rows exist whose time is NULL or infinite, which belong to no window. */
   hasUnwindowedRows(definition: Pick<FlowDefinition, 'compiled' | 'options'>): Promise<boolean>;
   /**
-   * First and last finite time of the source rows, and of the sink's labels, inside `within` (a label counts by its own value).
+   * First and last finite time of the source rows inside `within` (aligned to windows), and of the labels of sink rows whose window
+   * lies inside it: a label is compared with the window expression of the bounds, since it may lie outside of its own window.
    * null where there is none.
    */
   timeRange(

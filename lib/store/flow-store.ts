@@ -146,6 +146,8 @@ export interface FlowStore {
 
   /** Which flows read a table: one Query. */
   readersOf(connection: string, table: TableName): Promise<readonly TableReader[]>;
+  /** The flow that has reserved a sink, or null. Strongly consistent. */
+  sinkHolder(connection: string, sink: TableName): Promise<string | null>;
   /** Reserves a sink for one flow; throws `sink_taken` with the holder. Calling it again for the same flow is allowed. */
   claimSink(connection: string, sink: TableName, flow: string): Promise<void>;
   releaseSink(connection: string, sink: TableName, flow: string): Promise<void>;

@@ -1,0 +1,60 @@
+import type { TableName } from '../flow/definition.ts';
+import type { TableReader } from '../store/flow-store.ts';
+import { clip, normalize } from '../window/dirty-set.ts';
+import { INSTANT_MAX, INSTANT_MIN, type Instant, instant } from '../window/instant.ts';
+import { ALL_TIME, intersect, type TimeRange } from '../window/time-range.ts';
+import { alignOutwards, windowContaining } from '../window/windows.ts';
+import type { EngineDeps } from './deps.ts';
+import { existing } from './lifecycle.ts';
+
+/** Times of changed rows. It must follow the commit of those rows, or a plan between the two would miss them. */
+export interface Change {
+  readonly timestamps: readonly Instant[];
+  readonly ranges: readonly TimeRange[];
+}
+
+export interface MarkedFlow {
+  readonly flow: string;
+  /** Ranges written: aligned outwards, touching ones joined. */
+  readonly marked: readonly TimeRange[];
+}
+
+/** Marks windows of one flow dirty. A flow without windows is run whole at its next tick. Throws `flow_not_found`. */
+export async function markFlow(deps: EngineDeps, flow: string, change: Change): Promise<MarkedFlow> {
+  const { definition } = existing(flow, await deps.store.load(flow, { limit: 1, order: 'newest' }));
+  const { window } = definition.compiled;
+  const marked =
+    window === null
+      ? [ALL_TIME]
+      : dirtyRanges({ flow, window: window.spec, expireAfter: definition.expireAfter }, change, deps.clock());
+  await deps.store.markDirty(marked.map((range) => ({ flow, range })));
+  return { flow, marked };
+}
+
+/** Marks windows of every flow that reads a table by time. The answer names also those that it dirties nothing of. */
+export async function markTable(
+  deps: EngineDeps,
+  connection: string,
+  table: TableName,
+  change: Change,
+): Promise<readonly MarkedFlow[]> {
+  const now = deps.clock();
+  const readers = await deps.store.readersOf(connection, table);
+  const marked = readers.map((reader) => ({ flow: reader.flow, marked: dirtyRanges(reader, change, now) }));
+  await deps.store.markDirty(marked.flatMap(({ flow, marked: ranges }) => ranges.map((range) => ({ flow, range }))));
+  return marked;
+}
+
+/** The windows of a change: aligned outwards, joined where they touch, without those that are expired. */
+export function dirtyRanges(reader: TableReader, change: Change, now: Instant): readonly TimeRange[] {
+  const spec = reader.window;
+  if (spec === null) return [];
+  const windows = [
+    ...change.timestamps.map((t) => windowContaining(spec, t)),
+    ...change.ranges.map((range) => alignOutwards(spec, range)),
+  ];
+  const bound =
+    reader.expireAfter === null ? INSTANT_MIN : windowContaining(spec, instant(now - reader.expireAfter)).start;
+  const live = intersect(ALL_TIME, { start: bound, end: INSTANT_MAX });
+  return live === null ? [] : clip(normalize(windows), live);
+}

@@ -1,0 +1,120 @@
+import { SluiceError } from '../errors.ts';
+import type { FlowDefinition } from '../flow/definition.ts';
+import type { PlanResult } from '../frontend/frontend.ts';
+import type { FlowState, InFlightPlan, LoadedFlow, RunRecord } from '../store/flow-store.ts';
+import type { Instant } from '../window/instant.ts';
+import { closePlan } from './close-plan.ts';
+import type { EngineDeps } from './deps.ts';
+import { effectiveDirty } from './effective-dirty.ts';
+import { leaseEnd, millisBetween, millisLeft } from './invocation.ts';
+import type { Decision } from './planner.ts';
+import { markEverything, outrunFence } from './restored.ts';
+import { acquire, concludePlan, type PlanFate } from './state.ts';
+import type { TickOutcome, TickRequest } from './tick-request.ts';
+
+/** Refusals that no retry mends: the data or the definition has to change first. */
+const BLOCKING = new Set(['duplicate_sink_key', 'key_too_long']);
+
+/** Begins the plan under a new epoch, runs it, and commits it or gives its windows back. */
+export async function runPlan(
+  deps: EngineDeps,
+  request: TickRequest,
+  definition: FlowDefinition,
+  loaded: LoadedFlow,
+  decision: Extract<Decision, { kind: 'plan' }>,
+): Promise<TickOutcome> {
+  const begun = acquire(loaded.state, request.owner, leaseEnd(request), decision.plan);
+  const plan: InFlightPlan = { ...decision.plan, epoch: begun.epoch };
+  await deps.store.begin(request.flow, loaded.state, begun);
+
+  const asked = deps.clock();
+  let rows: PlanResult;
+  try {
+    rows = await deps.frontend(definition.options.connection).run({
+      definition,
+      epoch: plan.epoch,
+      applied: begun.applied,
+      coverage: plan.coverage,
+      ranges: plan.ranges,
+      gridTime: plan.gridTime,
+      budgetMs: millisLeft(request, asked),
+    });
+  } catch (error) {
+    return concludeFailure(deps, definition, begun, plan, error, asked);
+  }
+
+  const answered = deps.clock();
+  const fate: PlanFate = {
+    kind: 'applied',
+    rows: rows.inserted + rows.updated + rows.deleted,
+    outstanding: effectiveDirty(loaded).unsettled,
+  };
+  const next = concludePlan(begun, fate, definition.options.maxWindows, answered);
+  const record = runRecord(plan, asked, answered, { outcome: 'committed', reason: decision.reason, rows });
+  const lost = await closePlan(deps, request.flow, 'commit', begun, next, record);
+  if (lost !== null) return { action: 'abandoned', reason: lost, epoch: plan.epoch, more: false };
+  return { action: 'committed', reason: decision.reason, epoch: plan.epoch, rows, more: plan.more };
+}
+
+async function concludeFailure(
+  deps: EngineDeps,
+  definition: FlowDefinition,
+  begun: FlowState,
+  plan: InFlightPlan,
+  thrown: unknown,
+  asked: Instant,
+): Promise<TickOutcome> {
+  const flow = definition.name;
+  const answered = deps.clock();
+  const error = asSluiceError(thrown);
+  if (error.code === 'fenced') {
+    const reason = await outrunFence(deps, definition, begun, error);
+    return { action: 'abandoned', reason, epoch: plan.epoch, more: false };
+  }
+  if (error.code === 'history_diverged') await markEverything(deps, flow);
+  const next = concludePlan(begun, fateOf(error, answered), definition.options.maxWindows, answered);
+  const outcome = next.inFlight === null ? 'failed' : 'abandoned';
+  const record = runRecord(plan, asked, answered, { outcome, reason: `${error.code}: ${error.message}`, rows: null });
+  const lost = await closePlan(deps, flow, 'abort', begun, next, record);
+  if (error.code === 'internal') throw thrown;
+  // A plan of unknown fate is looked into at once; a failed one waits for the clock.
+  const more = lost === null && (error.code === 'outcome_unknown' || error.code === 'history_diverged');
+  return { action: 'failed', reason: lost ?? error.message, epoch: plan.epoch, more };
+}
+
+/** What is not known to have been rolled back counts as unknown, so that the fence is asked before anything else runs. */
+function fateOf(error: SluiceError, at: Instant): PlanFate {
+  const shown = { code: error.code, message: error.message, at };
+  switch (error.code) {
+    case 'outcome_unknown':
+    case 'internal':
+      return { kind: 'unknown', error: shown };
+    case 'history_diverged':
+      return { kind: 'diverged', error: shown, applied: error.details.applied ?? 0n };
+    default:
+      return { kind: 'failed', error: shown, blocks: BLOCKING.has(error.code) };
+  }
+}
+
+function asSluiceError(thrown: unknown): SluiceError {
+  if (thrown instanceof SluiceError) return thrown;
+  return new SluiceError('internal', 'the plan ended in an unexpected error; see the log', { cause: thrown });
+}
+
+function runRecord(
+  plan: InFlightPlan,
+  asked: Instant,
+  answered: Instant,
+  end: Pick<RunRecord, 'outcome' | 'reason' | 'rows'>,
+): RunRecord {
+  return {
+    at: answered,
+    epoch: plan.epoch,
+    coverage: plan.coverage,
+    ranges: plan.ranges,
+    gridTime: plan.gridTime,
+    queryMs: millisBetween(asked, answered),
+    tickMs: millisBetween(plan.startedAt, answered),
+    ...end,
+  };
+}

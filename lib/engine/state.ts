@@ -1,0 +1,105 @@
+import type { ConsumedWindow, FlowState, InFlightPlan, Lease, RunError } from '../store/flow-store.ts';
+import type { Instant } from '../window/instant.ts';
+import { identity } from './window-identity.ts';
+
+/** The state of a flow that has never been: what CREATE starts from. */
+export const NEW_FLOW_STATE: FlowState = {
+  epoch: 0n,
+  version: 0n,
+  status: 'creating',
+  generation: 0n,
+  lease: null,
+  inFlight: null,
+  settle: [],
+  applied: 0n,
+  mode: 'full_snapshot',
+  checkpoints: {},
+  windowLimit: null,
+  failures: 0,
+  blocked: null,
+  lastError: null,
+  lastGridTime: null,
+  lastRunAt: null,
+  plansCommitted: 0n,
+  rowsWritten: 0n,
+};
+
+export function leaseIsActive(lease: Lease | null, now: Instant): lease is Lease {
+  return lease !== null && lease.expiresAt > now;
+}
+
+/**
+ * Takes the lease under a new epoch. A plan that is still in flight under an older epoch stays recorded until its fate is
+ * known.
+ */
+export function acquire(state: FlowState, owner: string, expiresAt: Instant, plan: Omit<InFlightPlan, 'epoch'> | null): FlowState {
+  const epoch = state.epoch + 1n;
+  return {
+    ...state,
+    epoch,
+    version: state.version + 1n,
+    lease: { owner, epoch, expiresAt },
+    inFlight: plan === null ? state.inFlight : { ...plan, epoch },
+  };
+}
+
+/** What a plan in flight has come to. */
+export type PlanFate =
+  /** The sink's database has it. `rows`: written by it, where that is known. */
+  | { readonly kind: 'applied'; readonly rows: bigint; readonly outstanding: readonly ConsumedWindow[] }
+  /** Nothing of it was written. */
+  | { readonly kind: 'failed'; readonly error: RunError; readonly blocks: boolean }
+  /** The commit was sent and its answer is lost: the next tick asks the fence. */
+  | { readonly kind: 'unknown'; readonly error: RunError }
+  /** Store and database do not share one history: one of them was restored. */
+  | { readonly kind: 'diverged'; readonly error: RunError; readonly applied: bigint };
+
+/**
+ * The state after a plan, with the lease given back. After a failure the next plan takes one window; each success allows
+ * one more, up to the flow's own limit.
+ */
+export function concludePlan(state: FlowState, fate: PlanFate, maxWindows: number, now: Instant): FlowState {
+  const plan = state.inFlight;
+  const released: FlowState = { ...state, version: state.version + 1n, lease: null };
+  switch (fate.kind) {
+    case 'applied': {
+      const grown = state.windowLimit === null ? null : state.windowLimit + 1;
+      return {
+        ...released,
+        inFlight: null,
+        settle: mergeSettle(plan?.consumed ?? [], fate.outstanding),
+        applied: plan?.epoch ?? state.applied,
+        windowLimit: grown !== null && grown >= maxWindows ? null : grown,
+        failures: 0,
+        blocked: null,
+        lastError: null,
+        lastGridTime: plan !== null && plan.gridTime !== null && !plan.more ? plan.gridTime : state.lastGridTime,
+        lastRunAt: now,
+        plansCommitted: state.plansCommitted + 1n,
+        rowsWritten: state.rowsWritten + fate.rows,
+      };
+    }
+    case 'failed':
+      return {
+        ...released,
+        inFlight: null,
+        windowLimit: 1,
+        failures: state.failures + 1,
+        blocked: fate.blocks ? fate.error : state.blocked,
+        lastError: fate.error,
+        lastRunAt: now,
+      };
+    case 'unknown':
+      return { ...released, lastError: fate.error, lastRunAt: now };
+    case 'diverged':
+      return { ...released, inFlight: null, applied: fate.applied, lastError: fate.error, lastRunAt: now };
+    default:
+      return fate satisfies never;
+  }
+}
+
+/** Windows consumed by this plan, and those of earlier ones that the store still shows, without the ones named twice. */
+function mergeSettle(consumed: readonly ConsumedWindow[], outstanding: readonly ConsumedWindow[]): ConsumedWindow[] {
+  const named = new Set(consumed.map(identity));
+  return [...consumed, ...outstanding.filter((window) => !named.has(identity(window)))];
+}
