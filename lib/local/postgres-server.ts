@@ -112,7 +112,7 @@ async function launch(
     if (line.includes('database system is ready to accept connections')) ready.resolve(true);
   });
   child.once('error', (error) => lines.push(String(error)));
-  child.stdin.on('error', () => {}); // it ended before it read the signal
+  child.stdin.on('error', () => undefined); // it ended before it read the signal
   child.once('close', () => {
     ready.resolve(false);
     ended.resolve(lines.join('\n'));

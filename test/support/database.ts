@@ -11,7 +11,7 @@ export interface TestDatabase {
 
 /** The embedded server, and the one named by SLUICE_TEST_DATABASE_URL if set: the contract suites run over each. */
 export function testServers(): { readonly name: string; readonly url: string }[] {
-  const other = process.env['SLUICE_TEST_DATABASE_URL'];
+  const other = process.env.SLUICE_TEST_DATABASE_URL;
   return [
     { name: 'the embedded server', url: inject('databaseUrl') },
     ...(other ? [{ name: 'SLUICE_TEST_DATABASE_URL', url: other }] : []),
