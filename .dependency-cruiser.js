@@ -21,6 +21,9 @@ const ROOMS = {
 const TYPE_PACKAGES = ['@types/'];
 
 const anyOf = (patterns) => (patterns.length === 0 ? '(?!)' : `(${patterns.join('|')})`);
+// Not only at the start: node_modules may be a link to another folder.
+const PACKAGE = '(^|/)node_modules/';
+
 const literal = (path) => path.replaceAll('.', '\\.');
 
 const roomRules = Object.entries(ROOMS).flatMap(([room, { rooms, ports = false, packages = [], node = false }]) => {
@@ -31,8 +34,8 @@ const roomRules = Object.entries(ROOMS).flatMap(([room, { rooms, ports = false, 
     ...rooms.map((name) => `^lib/${name}/`),
     ...(ports ? PORTS.map((path) => `^${literal(path)}$`) : []),
   ];
-  const allowedPackages = [...packages, ...TYPE_PACKAGES].map((name) =>
-    name.endsWith('/') ? `^node_modules/${name}` : `^node_modules/(@types/)?${name}/`,
+  const allowedPackages = [...packages, ...TYPE_PACKAGES].map(
+    (name) => `${PACKAGE}(@types/)?${name}${name.endsWith('/') ? '' : '/'}`,
   );
   return [
     {
@@ -47,7 +50,7 @@ const roomRules = Object.entries(ROOMS).flatMap(([room, { rooms, ports = false, 
       comment: `lib/${room} may import ${packages.length === 0 ? 'no package' : packages.join(', ')}.`,
       severity: 'error',
       from,
-      to: { path: '^node_modules/', pathNot: anyOf(allowedPackages) },
+      to: { path: PACKAGE, pathNot: anyOf(allowedPackages) },
     },
     ...(node
       ? []
@@ -90,7 +93,7 @@ export default {
       comment: 'A port may use the types of another port; nothing else of an adapter room, and no package.',
       severity: 'error',
       from: { path: portPaths },
-      to: { path: '^(lib/(store|frontend|schedule)/|node_modules/)', pathNot: portPaths },
+      to: { path: `^lib/(store|frontend|schedule)/|${PACKAGE}`, pathNot: portPaths },
     },
     {
       name: 'telemetry-knows-the-engine-by-its-types',
@@ -149,7 +152,7 @@ export default {
     },
   ],
   options: {
-    doNotFollow: { path: '^node_modules/' },
+    doNotFollow: { path: PACKAGE },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
