@@ -163,5 +163,8 @@ export interface FlowStore {
 
   appendRun(flow: string, run: RunRecord): Promise<void>;
   /** Newest first. */
-  runs(flow: string, page: { limit: number; cursor?: string }): Promise<{ runs: readonly RunRecord[]; cursor?: string }>;
+  runs(
+    flow: string,
+    page: { limit: number; cursor?: string },
+  ): Promise<{ runs: readonly RunRecord[]; cursor?: string }>;
 }

@@ -1,0 +1,54 @@
+import { SluiceError } from '../errors.ts';
+import type { FlowDefinition } from '../flow/definition.ts';
+import type { FlowState } from './flow-store.ts';
+
+/** UTF-8 bytes. With them every stored item stays far under DynamoDB's 400 KB. */
+export const MAX_QUERY_BYTES = 64 * 1024;
+export const MAX_FLOW_NAME_BYTES = 63;
+/** Dirty windows that one plan consumes. */
+export const MAX_CONSUMED = 100;
+export const MAX_PAGE = 1000;
+
+export function checkFlowName(flow: string): void {
+  checkWellFormed('a flow name', flow);
+  const bytes = Buffer.byteLength(flow);
+  if (bytes >= 1 && bytes <= MAX_FLOW_NAME_BYTES) return;
+  throw new SluiceError(
+    'invalid_request',
+    `a flow name of ${bytes} bytes was given; 1 to ${MAX_FLOW_NAME_BYTES} are allowed, choose a shorter one`,
+  );
+}
+
+/** Without it two different names, each with half a surrogate pair, would become the same UTF-8 and share a key. */
+export function checkWellFormed(what: string, text: string): void {
+  if (text.isWellFormed()) return;
+  throw new SluiceError('invalid_request', `${what} was given with half a surrogate pair; send well-formed Unicode`);
+}
+
+export function checkDefinition(definition: FlowDefinition): void {
+  checkFlowName(definition.name);
+  const bytes = Buffer.byteLength(definition.query);
+  if (bytes <= MAX_QUERY_BYTES) return;
+  throw new SluiceError(
+    'invalid_request',
+    `the query of flow ${definition.name} has ${bytes} bytes; at most ${MAX_QUERY_BYTES} are allowed, shorten it or move a part into a view`,
+  );
+}
+
+export function checkState(flow: string, state: FlowState): void {
+  checkFlowName(flow);
+  const consumed = Math.max(state.inFlight?.consumed.length ?? 0, state.settle.length);
+  if (consumed <= MAX_CONSUMED) return;
+  throw new SluiceError(
+    'internal',
+    `flow ${flow}: a plan consumes ${consumed} dirty windows; at most ${MAX_CONSUMED} are allowed`,
+  );
+}
+
+export function checkLimit(limit: number): void {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_PAGE) return;
+  throw new SluiceError(
+    'invalid_request',
+    `a page of ${limit} was asked for; give a whole number from 1 to ${MAX_PAGE}`,
+  );
+}

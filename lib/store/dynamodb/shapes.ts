@@ -1,0 +1,192 @@
+import type {
+  CompiledQuery,
+  CompiledSource,
+  CompiledWindow,
+  FlowDefinition,
+  FlowOptions,
+  QueryHole,
+  SinkColumn,
+  TableName,
+  TimeColumnType,
+} from '../../flow/definition.ts';
+import type { Instant, Micros } from '../../window/instant.ts';
+import type { TimeRange } from '../../window/time-range.ts';
+import type { CalendarUnit, WindowSpec } from '../../window/window-spec.ts';
+import type {
+  ConsumedWindow,
+  Coverage,
+  FlowListing,
+  FlowState,
+  FlowStatus,
+  InFlightPlan,
+  Lease,
+  RunError,
+  RunRecord,
+  TableReader,
+} from '../flow-store.ts';
+import {
+  type AttributeCodec,
+  bigintText,
+  boolean,
+  branded,
+  list,
+  nullable,
+  number,
+  oneOf,
+  record,
+  taggedUnion,
+  text,
+  withDefault,
+} from './attribute-codec.ts';
+
+// What is inside the stored items. An attribute that a later release adds takes `withDefault`, because items without it are
+// already stored.
+
+const instant: AttributeCodec<Instant> = branded(bigintText);
+const micros: AttributeCodec<Micros> = bigintText;
+
+const range = record<TimeRange>({ start: instant, end: instant });
+
+const coverage = oneOf<Coverage>('unfiltered_full', 'scoped_base_repair', 'fenced_repair_chunk', 'incremental_delta');
+
+const consumedWindow = record<ConsumedWindow>({ start: instant, end: instant, version: text, left: list(range) });
+
+const lease = record<Lease>({ owner: text, epoch: bigintText, expiresAt: instant });
+
+const inFlightPlan = record<InFlightPlan>({
+  epoch: bigintText,
+  coverage,
+  ranges: list(range),
+  consumed: list(consumedWindow),
+  gridTime: nullable(instant),
+  startedAt: instant,
+  more: boolean,
+});
+
+const runError = record<RunError>({ code: text, message: text, at: instant });
+
+/** As pairs: a region may have any name, and a map loses `__proto__`. */
+const checkpoints: AttributeCodec<Readonly<Record<string, string>>> = (() => {
+  const pairs = list(record<{ region: string; watermark: string }>({ region: text, watermark: text }));
+  return {
+    encode: (value) => pairs.encode(Object.entries(value).map(([region, watermark]) => ({ region, watermark }))),
+    decode: (value, path) =>
+      Object.fromEntries(pairs.decode(value, path).map(({ region, watermark }) => [region, watermark])),
+  };
+})();
+
+export const flowState = record<FlowState>({
+  epoch: bigintText,
+  version: bigintText,
+  status: oneOf<FlowStatus>('creating', 'active', 'paused', 'dropping', 'dropped'),
+  generation: bigintText,
+  lease: nullable(lease),
+  inFlight: nullable(inFlightPlan),
+  settle: list(consumedWindow),
+  applied: bigintText,
+  mode: withDefault(oneOf('full_snapshot', 'incremental'), 'full_snapshot'),
+  checkpoints: withDefault(checkpoints, {}),
+  windowLimit: withDefault(nullable(number), null),
+  failures: withDefault(number, 0),
+  blocked: withDefault(nullable(runError), null),
+  lastError: withDefault(nullable(runError), null),
+  lastGridTime: withDefault(nullable(instant), null),
+  lastRunAt: withDefault(nullable(instant), null),
+  plansCommitted: withDefault(bigintText, 0n),
+  rowsWritten: withDefault(bigintText, 0n),
+});
+
+const tableFields = { schema: text, table: text } as const;
+const tableName = record<TableName>(tableFields);
+
+const windowSpec: AttributeCodec<WindowSpec> = taggedUnion<WindowSpec>({
+  fixed: record({ size: micros, origin: instant }),
+  calendar: record({
+    unit: oneOf<CalendarUnit>('hour', 'day', 'week', 'month', 'quarter', 'year', 'decade', 'century', 'millennium'),
+    zone: text,
+  }),
+});
+
+const timeColumnType = oneOf<TimeColumnType>('timestamptz', 'timestamp', 'date');
+
+const queryHole = taggedUnion<QueryHole>({
+  filter: record({ column: text, type: timeColumnType }),
+  now: record({}),
+});
+
+const expression: AttributeCodec<readonly [string, string]> = {
+  encode: (parts) => list(text).encode(parts),
+  decode(value, path) {
+    const [before, after] = list(text).decode(value, path);
+    return [before ?? '', after ?? ''];
+  },
+};
+
+const compiledWindow = record<CompiledWindow>({
+  spec: windowSpec,
+  column: text,
+  expression,
+  argumentType: oneOf('timestamptz', 'timestamp'),
+});
+
+const compiledQuery = record<CompiledQuery>({
+  compiler: number,
+  text: list(text),
+  holes: list(queryHole),
+  window: nullable(compiledWindow),
+  sources: list(record<CompiledSource>({ ...tableFields, timeColumn: nullable(text) })),
+  columns: list(text),
+  keys: list(text),
+});
+
+const flowOptions = record<FlowOptions>({
+  connection: text,
+  timeZone: text,
+  mergeDistance: number,
+  maxRanges: number,
+  maxWindows: number,
+  order: oneOf('newest', 'oldest'),
+});
+
+/** Without the generation, which the item keeps in a form that conditions can compare. */
+export const flowDefinition = record<Omit<FlowDefinition, 'generation'>>({
+  name: text,
+  sink: tableName,
+  query: text,
+  comment: nullable(text),
+  expireAfter: nullable(micros),
+  evalInterval: nullable(micros),
+  options: flowOptions,
+  compiled: compiledQuery,
+  sinkColumns: list(record<SinkColumn>({ name: text, type: text })),
+  updateAt: boolean,
+});
+
+export const runRecord = record<RunRecord>({
+  at: instant,
+  epoch: bigintText,
+  coverage,
+  ranges: list(range),
+  outcome: oneOf('committed', 'recovered', 'failed', 'abandoned'),
+  reason: text,
+  rows: nullable(
+    record<NonNullable<RunRecord['rows']>>({ inserted: bigintText, updated: bigintText, deleted: bigintText }),
+  ),
+  queryMs: number,
+  tickMs: number,
+  gridTime: nullable(instant),
+});
+
+/** The flow is named by the sort key. */
+export const tableReader = record<Omit<TableReader, 'flow'>>({
+  window: nullable(windowSpec),
+  expireAfter: nullable(micros),
+});
+
+export const flowListing = record<FlowListing>({
+  name: text,
+  sink: tableName,
+  query: text,
+  comment: nullable(text),
+  connection: text,
+});
