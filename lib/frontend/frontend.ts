@@ -78,8 +78,8 @@ export interface Frontend {
    */
   createSink(definition: Pick<FlowDefinition, 'sink' | 'compiled' | 'options' | 'comment'>): Promise<void>;
   dropSink(sink: TableName): Promise<void>;
-  /** Whether rows exist whose time is NULL or infinite, which belong to no window. */
-  hasUnwindowedRows(definition: Pick<FlowDefinition, 'compiled' | 'options'>): Promise<boolean>;
+  /** Whether rows exist whose time is NULL or infinite, which belong to no window. null: a bounded search did not tell. */
+  hasUnwindowedRows(definition: Pick<FlowDefinition, 'compiled' | 'options'>): Promise<boolean | null>;
   /**
    * First and last finite time of the source rows inside `within` (aligned to windows), and of the labels of sink rows whose window
    * lies inside it: a label is compared with the window expression of the bounds, since it may lie outside of its own window.
@@ -107,4 +107,3 @@ export interface FirstAndLast {
   readonly first: Instant;
   readonly last: Instant;
 }
-

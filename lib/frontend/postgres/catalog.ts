@@ -1,0 +1,173 @@
+import { SluiceError } from '../../errors.ts';
+import type { TableName, TimeColumnType } from '../../flow/definition.ts';
+import type { Relation, RelationColumn, RelationReference, SinkTable } from '../frontend.ts';
+import { ask, QUESTION_MS, questionSettings } from './ask.ts';
+import type { Connections, Row } from './connections.ts';
+import { quoteLiteral } from './sql-text.ts';
+
+const OLDEST_VERSION = 15;
+
+export async function checkServer(connections: Connections): Promise<string> {
+  const [row] = await ask(
+    connections,
+    questionSettings(QUESTION_MS),
+    `SELECT version() AS version, current_setting('server_version_num') AS number, current_setting('server_encoding') AS encoding,
+pg_is_in_recovery() AS standby`,
+    'asking for the version of the server',
+  );
+  const version = row?.['version'] ?? '';
+  const number = Number(row?.['number'] ?? 0);
+  const name = /^PostgreSQL [0-9A-Za-z.]+/.exec(version)?.[0];
+  if (name === undefined) {
+    throw new SluiceError(
+      'unsupported_server',
+      `the server calls itself ${JSON.stringify(version.slice(0, 60))}; PostgreSQL ${OLDEST_VERSION} or newer is needed`,
+    );
+  }
+  if (number < OLDEST_VERSION * 10_000) {
+    throw new SluiceError(
+      'unsupported_server',
+      `the server is ${name}; ${OLDEST_VERSION} or newer is needed, because the key of a sink must treat NULLs as equal`,
+    );
+  }
+  if (row?.['encoding'] === 'SQL_ASCII') {
+    throw new SluiceError(
+      'unsupported_server',
+      'the database has the encoding SQL_ASCII, in which names and texts have no certain meaning; use a database in UTF8',
+    );
+  }
+  if (row?.['standby'] === 't') {
+    throw new SluiceError(
+      'frontend_unavailable',
+      'the server is a standby, which cannot be written; connect to the primary',
+      {
+        retryable: true,
+      },
+    );
+  }
+  return name;
+}
+
+const KINDS: Readonly<Record<string, Relation['kind']>> = {
+  r: 'table',
+  p: 'partitioned_table',
+  v: 'view',
+  m: 'materialized_view',
+  f: 'foreign_table',
+};
+
+const TIME_TYPES: Readonly<Record<string, TimeColumnType>> = {
+  'timestamp with time zone': 'timestamptz',
+  'timestamp without time zone': 'timestamp',
+  date: 'date',
+};
+
+export async function describeRelations(
+  connections: Connections,
+  references: readonly RelationReference[],
+): Promise<readonly (Relation | null)[]> {
+  if (references.length === 0) return [];
+  const wanted = references.map(
+    ({ schema, table }, index) => `(${index}, ${nameLiteral(schema)}, ${nameLiteral(table)})`,
+  );
+  const rows = await ask(
+    connections,
+    questionSettings(QUESTION_MS),
+    `SELECT w.index, n.nspname, c.relname, c.relkind, a.attname, format_type(a.atttypid, a.atttypmod) AS type,
+format_type(CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END, NULL) AS base
+FROM (VALUES ${wanted.join(', ')}) AS w (index, schema, name)
+JOIN pg_class AS c ON c.relname = w.name AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't'
+JOIN pg_namespace AS n ON n.oid = c.relnamespace AND CASE WHEN w.schema IS NULL THEN pg_table_is_visible(c.oid) ELSE n.nspname = w.schema END
+LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_type AS t ON t.oid = a.atttypid
+ORDER BY w.index, a.attnum`,
+    'describing the tables of the query',
+  );
+  return references.map((_, index) => relationOf(rows.filter((row) => row['index'] === String(index))));
+}
+
+function relationOf(rows: readonly Row[]): Relation | null {
+  const kind = KINDS[rows[0]?.['relkind'] ?? ''];
+  if (rows[0] === undefined || kind === undefined) return null;
+  const columns = rows.flatMap((row): RelationColumn[] => {
+    if (row['attname'] == null) return [];
+    return [{ name: row['attname'], type: row['type'] ?? '', timeType: TIME_TYPES[row['base'] ?? ''] ?? null }];
+  });
+  return { schema: rows[0]['nspname'] ?? '', table: rows[0]['relname'] ?? '', kind, columns };
+}
+
+export async function describeFunctions(
+  connections: Connections,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, 'immutable' | 'stable' | 'volatile'>> {
+  if (names.length === 0) return new Map();
+  const rows = await ask(
+    connections,
+    questionSettings(QUESTION_MS),
+    `SELECT w.given, max(CASE p.provolatile WHEN 'v' THEN 2 WHEN 's' THEN 1 ELSE 0 END) AS worst
+FROM (VALUES ${names.map((name) => `(${quoteLiteral(name)}, ${nameLiteral(name)})`).join(', ')}) AS w (given, name)
+JOIN pg_proc AS p ON p.proname = w.name AND pg_function_is_visible(p.oid)
+GROUP BY w.given`,
+    'looking up the functions of the query',
+  );
+  const volatility = ['immutable', 'stable', 'volatile'] as const;
+  return new Map(rows.map((row) => [row['given'] ?? '', volatility[Number(row['worst'])] ?? 'volatile']));
+}
+
+/** Throws `sink_mismatch` where the name belongs to something that is not a table. */
+export async function describeSink(connections: Connections, sink: TableName): Promise<SinkTable | null> {
+  const isSink = `n.nspname = ${nameLiteral(sink.schema)} AND c.relname = ${nameLiteral(sink.table)}`;
+  const rows = await ask(
+    connections,
+    questionSettings(QUESTION_MS),
+    `SELECT c.relkind, a.attname, format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull,
+a.atthasdef OR a.attidentity <> '' AS hasdefault, NULL AS key
+FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE ${isSink} AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S', 'c')
+UNION ALL
+${uniqueKeys(isSink)}
+ORDER BY key NULLS FIRST`,
+    'describing the sink',
+  );
+  const kind = rows[0]?.['relkind'];
+  if (kind === undefined) return null;
+  if (kind !== 'r' && kind !== 'p') {
+    throw new SluiceError(
+      'sink_mismatch',
+      `${sink.schema}.${sink.table} is not a table (${KINDS[kind ?? '']?.replace('_', ' ') ?? 'a sequence or type'}); a sink must be one`,
+    );
+  }
+  const columns = rows
+    .filter((row) => row['key'] === null && row['attname'] !== null)
+    .map((row) => ({
+      name: row['attname'] ?? '',
+      type: row['type'] ?? '',
+      notNull: row['attnotnull'] === 't',
+      hasDefault: row['hasdefault'] === 't',
+    }));
+  const keys = rows.flatMap((row) => (row['key'] == null ? [] : [JSON.parse(row['key']) as string[]]));
+  return { ...sink, columns, uniqueKeys: keys };
+}
+
+/**
+ * Unique indexes that count for a key: valid, checked at once, of plain columns compared as the type does by default, over all rows, and
+ * either treating NULLs as equal or over columns that hold none.
+ */
+function uniqueKeys(isSink: string): string {
+  return `SELECT c.relkind, NULL, NULL, NULL, NULL,
+(SELECT json_agg(a.attname ORDER BY k.position) FROM generate_series(0, i.indnkeyatts - 1) AS k (position)
+JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = i.indkey[k.position])::text
+FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace JOIN pg_index AS i ON i.indrelid = c.oid
+WHERE ${isSink} AND c.relkind IN ('r', 'p') AND i.indisunique AND i.indisvalid AND i.indimmediate
+AND i.indpred IS NULL AND i.indexprs IS NULL
+AND NOT EXISTS (SELECT 1 FROM generate_series(0, i.indnkeyatts - 1) AS k (position)
+JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = i.indkey[k.position]
+JOIN pg_opclass AS o ON o.oid = i.indclass[k.position]
+WHERE NOT (i.indnullsnotdistinct OR a.attnotnull) OR NOT o.opcdefault OR i.indcollation[k.position] NOT IN (0, a.attcollation))`;
+}
+
+/** Cut to the length of a name, as the server does with a name in a query. */
+function nameLiteral(name: string | null): string {
+  return name === null ? 'NULL::name' : `${quoteLiteral(name)}::name`;
+}

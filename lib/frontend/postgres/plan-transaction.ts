@@ -1,0 +1,130 @@
+import { DatabaseError } from 'pg';
+import { SluiceError } from '../../errors.ts';
+import type { PlanRequest, PlanResult } from '../frontend.ts';
+import { type FlowKey, raiseFence, readFence } from './applied-table.ts';
+import { splitBudget, type TransactionBudget } from './budget.ts';
+import type { Answer, Connection, Connections } from './connections.ts';
+import { fencedOff, withAppliedTable } from './fence.ts';
+import { ConnectionLost, type Purpose, translate } from './server-error.ts';
+import { beginTransaction, limitStatement } from './session.ts';
+import { type WritingAnswer, writingStatement } from './writing-statement.ts';
+
+/**
+ * Three messages: settings and fence; the writing statement; COMMIT. The fence has a statement of its own, because under READ
+ * COMMITTED the statement after it sees all that was committed while it waited for the row.
+ */
+export async function runPlan(connections: Connections, namespace: string, plan: PlanRequest): Promise<PlanResult> {
+  const deadline = performance.now() + plan.budgetMs;
+  const key: FlowKey = { namespace, flow: plan.definition.name };
+  const purpose: Purpose = { doing: 'the plan', sink: plan.definition.sink };
+  const writing = writingStatement(plan, key);
+  let budget: TransactionBudget = splitBudget(plan.budgetMs);
+  const first = () => {
+    // What waiting for a connection took is gone from the budget.
+    budget = splitBudget(deadline - performance.now());
+    return { text: `${begin(plan, budget)};\n${raiseFence(key, plan.epoch)}`, limitMs: budget.fence };
+  };
+  try {
+    return await withAppliedTable(connections, () =>
+      connections.use(first, async (connection, answers) => {
+        try {
+          await checkHistory(connection, answers, plan, key, budget);
+          const result = await write(connection, writing, budget);
+          await commit(connection, budget, purpose);
+          return result;
+        } catch (error) {
+          // Only an error of the first message may look like a missing applied table to the caller.
+          throw translate(error, purpose);
+        }
+      }),
+    );
+  } catch (error) {
+    throw translate(error, purpose);
+  }
+}
+
+function begin({ definition }: PlanRequest, budget: TransactionBudget): string {
+  return beginTransaction({
+    timeZone: definition.options.timeZone,
+    readOnly: false,
+    statementMs: budget.fence,
+    lockMs: budget.fence,
+    idleMs: budget.idle,
+    transactionMs: budget.total,
+  });
+}
+
+async function checkHistory(
+  connection: Connection,
+  answers: readonly Answer[],
+  plan: PlanRequest,
+  key: FlowKey,
+  budget: TransactionBudget,
+): Promise<void> {
+  const row = answers.at(-1)?.rows[0];
+  if (row === undefined) {
+    const [seen] = await connection.send({ text: readFence(key), limitMs: budget.fence });
+    throw fencedOff(key.flow, plan.epoch, seen?.rows[0]?.['fence'] ?? null);
+  }
+  const applied = BigInt(row['epoch'] ?? '0');
+  if (applied !== plan.applied) {
+    throw new SluiceError(
+      'history_diverged',
+      `the sink's database says that epoch ${applied} was applied last, the plan builds on epoch ${plan.applied}: ` +
+        'one of the two was restored; nothing was written',
+      { details: { applied } },
+    );
+  }
+}
+
+async function write(connection: Connection, writing: string, budget: TransactionBudget): Promise<PlanResult> {
+  const text = `${limitStatement(budget.writing)};\n${writing};\n${limitStatement(budget.commit)}`;
+  const answers = await connection.send({ text, limitMs: budget.writing });
+  const row = answers[1]?.rows[0] as WritingAnswer | undefined;
+  if (row?.aligned === 'f') {
+    throw new SluiceError(
+      'bounds_not_aligned',
+      "the server's window expression does not change at a bound of the plan: its time-zone table differs from the planner's; " +
+        'nothing was written. Bring the time-zone data of both to the same release, or use a fixed window',
+    );
+  }
+  if (row?.repeated === 't') {
+    throw new SluiceError(
+      'duplicate_sink_key',
+      "two rows of the query's result have the same window and group keys; nothing was written. The query must give each key once",
+    );
+  }
+  if (row?.recorded !== '1') {
+    throw new SluiceError('internal', 'the writing statement did not record its epoch; nothing was written');
+  }
+  return { inserted: count(row.inserted), updated: count(row.updated), deleted: count(row.deleted) };
+}
+
+/** An answer that never came, or a session that ended over it, leaves open whether the transaction was committed. */
+async function commit(connection: Connection, budget: TransactionBudget, purpose: Purpose): Promise<void> {
+  let answers: readonly Answer[];
+  try {
+    answers = await connection.send({ text: 'COMMIT', limitMs: budget.commit });
+  } catch (error) {
+    if (error instanceof ConnectionLost && error.sent) throw outcomeUnknown(error.message);
+    if (!(error instanceof DatabaseError)) throw error;
+    // The server ends a session that was idle for too long before it reads COMMIT; that much is certain.
+    if (error.code !== '25P03' && !(await connection.rollBack())) throw outcomeUnknown(`SQLSTATE ${error.code}`);
+    throw translate(error, purpose);
+  }
+  if (answers[0]?.command !== 'COMMIT') {
+    throw new SluiceError('query_failed', 'the server rolled the transaction back at COMMIT; nothing was written');
+  }
+}
+
+function outcomeUnknown(reason: string): SluiceError {
+  return new SluiceError(
+    'outcome_unknown',
+    `COMMIT was sent and its answer did not come (${reason}); raising the fence tells whether the plan was applied`,
+    { retryable: true },
+  );
+}
+
+function count(value: string | null): bigint {
+  return BigInt(value ?? '0');
+}

@@ -1,0 +1,44 @@
+import type { ClientConfig } from 'pg';
+import type { Frontend } from '../frontend.ts';
+import { checkServer, describeFunctions, describeRelations, describeSink } from './catalog.ts';
+import { Connections } from './connections.ts';
+import { describeQuery } from './describe-query.ts';
+import { fence } from './fence.ts';
+import { runPlan } from './plan-transaction.ts';
+import { createSink, dropSink } from './sink-table.ts';
+import { hasUnwindowedRows, timeRange } from './source-times.ts';
+
+export interface PostgresFrontendConfig {
+  /** A connection URL, or what `pg` takes. The password may be a function, such as one that signs an IAM token. */
+  readonly connection: string | ClientConfig;
+  /** Keeps deployments apart that share a database. */
+  readonly namespace: string;
+  /** Milliseconds. Default 5,000. */
+  readonly connectTimeoutMs?: number;
+}
+
+/** PostgreSQL 15 and newer, directly or through a pooler in transaction mode. Connects when first used. */
+export function createPostgresFrontend(config: PostgresFrontendConfig): Frontend & { close(): Promise<void> } {
+  const { connection, namespace } = config;
+  const connections = new Connections({
+    fallback_application_name: 'sluice',
+    keepAlive: true,
+    ...(typeof connection === 'string' ? { connectionString: connection } : connection),
+    connectionTimeoutMillis: config.connectTimeoutMs ?? 5000,
+    types: { getTypeParser: () => (value: string) => value },
+  });
+  return {
+    checkServer: () => checkServer(connections),
+    describeRelations: (references) => describeRelations(connections, references),
+    describeFunctions: (names) => describeFunctions(connections, names),
+    describeQuery: (sql, timeZone) => describeQuery(connections, sql, timeZone),
+    describeSink: (sink) => describeSink(connections, sink),
+    createSink: (definition) => createSink(connections, definition),
+    dropSink: (sink) => dropSink(connections, sink),
+    hasUnwindowedRows: (definition) => hasUnwindowedRows(connections, definition),
+    timeRange: (definition, within, budgetMs) => timeRange(connections, definition, within, budgetMs),
+    fence: (flow, epoch, budgetMs) => fence(connections, { namespace, flow }, epoch, budgetMs),
+    run: (plan) => runPlan(connections, namespace, plan),
+    close: () => connections.close(),
+  };
+}

@@ -1,0 +1,95 @@
+import { SluiceError } from '../../errors.ts';
+import type { CompiledQuery, CompiledWindow, QueryHole } from '../../flow/definition.ts';
+import { INSTANT_MAX, INSTANT_MIN, type Instant, plus } from '../../window/instant.ts';
+import { ALL_TIME, type TimeRange } from '../../window/time-range.ts';
+import { instantLiteral } from './sql-text.ts';
+
+/** What a plan fills into the holes of a compiled query. */
+export interface Filling {
+  /** null: rows are not filtered by time at all. */
+  readonly ranges: readonly TimeRange[] | null;
+  /** null: the time of the transaction. */
+  readonly gridTime: Instant | null;
+}
+
+/** The whole query with its holes filled. It ends in a line break, so that a trailing comment ends too. */
+export function queryText(compiled: CompiledQuery, filling: Filling): string {
+  return `${compiled.text
+    .map((text, index) => {
+      const hole = compiled.holes[index];
+      return hole === undefined ? text : text + holeText(compiled, hole, filling);
+    })
+    .join('')}\n`;
+}
+
+function holeText(compiled: CompiledQuery, hole: QueryHole, { ranges, gridTime }: Filling): string {
+  switch (hole.kind) {
+    case 'filter': {
+      if (ranges === null) return 'TRUE';
+      const type = hole.type === 'date' ? (compiled.window?.argumentType ?? 'timestamptz') : hole.type;
+      return timeFilter(hole.column, type, ranges);
+    }
+    case 'now':
+      return gridTime === null ? 'pg_catalog.now()' : instantLiteral(gridTime, 'timestamptz');
+    default:
+      return hole satisfies never;
+  }
+}
+
+/**
+ * Finite times inside the ranges. A date column is compared with a literal of the type that the window expression takes,
+ * which the server does as if the date were cast in the session's zone, and with the help of an index on it.
+ */
+export function timeFilter(column: string, type: 'timestamptz' | 'timestamp', ranges: readonly TimeRange[]): string {
+  return anyOf(
+    ranges.map(({ start, end }) => {
+      const from = start === INSTANT_MIN ? `> '-infinity'::pg_catalog.${type}` : `>= ${instantLiteral(start, type)}`;
+      const to = end === INSTANT_MAX ? `'infinity'::pg_catalog.${type}` : instantLiteral(end, type);
+      return `(${column} ${from} AND ${column} < ${to})`;
+    }),
+  );
+}
+
+/** Rows whose label belongs to the ranges, by the server's own evaluation of the window expression. */
+export function labelFilter(label: string, window: CompiledWindow, ranges: readonly TimeRange[]): string {
+  return anyOf(
+    ranges.map(({ start, end }) => {
+      const sides = [
+        ...(start === INSTANT_MIN ? [] : [`${label} >= (${labelAt(window, start)})`]),
+        ...(end === INSTANT_MAX ? [] : [`${label} < (${labelAt(window, end)})`]),
+      ];
+      return sides.length === 0 ? 'TRUE' : `(${sides.join(' AND ')})`;
+    }),
+  );
+}
+
+/** True when the label changes at each bound, so that no window lies on both sides of one. */
+export function boundsAreBreaks(window: CompiledWindow | null, ranges: readonly TimeRange[]): string {
+  if (window === null) return 'TRUE';
+  const bounds = new Set(ranges.flatMap(({ start, end }) => [start, end]));
+  bounds.delete(INSTANT_MIN);
+  bounds.delete(INSTANT_MAX);
+  const checks = [...bounds].map(
+    (bound) => `(${labelAt(window, plus(bound, -1n))}) IS DISTINCT FROM (${labelAt(window, bound)})`,
+  );
+  return checks.length === 0 ? 'TRUE' : `(${checks.join(' AND ')})`;
+}
+
+/** The ranges that a plan writes: a whole query over a window writes every window. */
+export function plannedRanges(compiled: CompiledQuery, ranges: readonly TimeRange[]): readonly TimeRange[] | null {
+  if (compiled.window === null) {
+    if (ranges.length > 0) {
+      throw new SluiceError('internal', 'a plan has ranges, but its query has no window expression');
+    }
+    return null;
+  }
+  return ranges.length === 0 ? [ALL_TIME] : ranges;
+}
+
+function labelAt(window: CompiledWindow, t: Instant): string {
+  return `${window.expression[0]}(${instantLiteral(t, window.argumentType)})${window.expression[1]}`;
+}
+
+function anyOf(conditions: readonly string[]): string {
+  return conditions.length === 0 ? 'FALSE' : `(${conditions.join(' OR ')})`;
+}

@@ -1,0 +1,127 @@
+import { SluiceError } from '../../errors.ts';
+import type { PlanRequest } from '../frontend.ts';
+import { type FlowKey, recordApplied } from './applied-table.ts';
+import { boundsAreBreaks, labelFilter, plannedRanges, queryText } from './query-text.ts';
+import { quoteIdentifier, quoteTable } from './sql-text.ts';
+
+/** Columns of the one row that the statement answers with: two verdicts, then counts. Nothing was written unless both are fine. */
+export interface WritingAnswer {
+  readonly aligned: string | null;
+  readonly repeated: string | null;
+  readonly recorded: string | null;
+  readonly inserted: string | null;
+  readonly updated: string | null;
+  readonly deleted: string | null;
+}
+
+/**
+ * One statement, one snapshot: brings the sink's rows of the planned windows to what the query gives, and records
+ * the plan's epoch as applied.
+ *
+ * All of it hangs on `verdict`: parts that write run whether or not anybody reads their result, so each takes its
+ * rows from a table that is empty when the verdict is bad.
+ *
+ * Names of the statement's own parts cannot capture a table of the query, because all names in a compiled query are qualified.
+ * Columns get names of their own (`c0`, `c1`, …), so that no user's column name collides with them.
+ */
+export function writingStatement(plan: PlanRequest, key: FlowKey): string {
+  const { compiled } = plan.definition;
+  const ranges = plannedRanges(compiled, plan.ranges);
+  const query = queryText(compiled, { ranges, gridTime: plan.gridTime });
+  const aligned = boundsAreBreaks(compiled.window, ranges ?? []);
+  const columns = compiled.columns.map((_, index) => `c${index}`);
+
+  // OFFSET 0 keeps the label filter out of the query, whose scans are filtered by time already: the planner would take both
+  // filters for independent of each other and expect far too few rows.
+  const fresh = `WITH fresh AS MATERIALIZED (
+SELECT q.* FROM (SELECT * FROM (
+${query}) AS answer OFFSET 0) AS q (${columns.join(', ')})
+WHERE ${labelFilterOf(plan, (position) => `q.c${position}`)} AND (SELECT ${aligned})
+)`;
+  const written = compiled.keys.length === 0 ? replaceAll(plan, columns) : replaceChanged(plan, columns);
+  return `${fresh}, verdict AS MATERIALIZED (
+SELECT ${aligned} AS aligned, ${repeatedKeys(plan)} AS repeated
+), ${written}, recorded AS (
+${recordApplied(key, plan.epoch)} AND (SELECT aligned AND NOT repeated FROM verdict) RETURNING 1
+)
+SELECT aligned, repeated, (SELECT pg_catalog.count(*) FROM recorded) AS recorded,
+(SELECT pg_catalog.count(*) FROM added) AS inserted, (SELECT pg_catalog.count(*) FROM changed) AS updated,
+(SELECT pg_catalog.count(*) FROM removed) AS deleted FROM verdict`;
+}
+
+/**
+ * Rows are matched by key in one full join, which the planner can only do by sorting or hashing: neither a bad estimate nor
+ * NULLs in the keys make it compare every row with every other. Records are compared by the images of their
+ * values, which works for types without an equality operator and sees every change of what is stored.
+ */
+function replaceChanged(plan: PlanRequest, columns: readonly string[]): string {
+  const { definition } = plan;
+  const names = definition.compiled.columns.map(quoteIdentifier);
+  const sink = quoteTable(definition.sink);
+  const keys = keyPositions(plan).map((position) => `c${position}`);
+  const record = (alias: string, of: readonly string[]) => `ROW(${of.map((name) => `${alias}.${name}`)})::record`;
+  const ofWindows = labelFilterOf(plan, (position) => `s.${names[position]}`);
+  const sameRow = `s.tableoid = d.place AND s.ctid = d.row AND ${ofWindows}`;
+  const assignments = names.map((name, index) => `${name} = d.${columns[index]}`);
+  return `diff AS MATERIALIZED (
+SELECT t.place, t.row, f.present, ${columns.map((column) => `f.${column}`).join(', ')}
+FROM (SELECT TRUE AS present, fresh.* FROM fresh) AS f FULL JOIN (
+SELECT s.tableoid AS place, s.ctid AS row, ${names.map((name, index) => `s.${name} AS ${columns[index]}`).join(', ')}
+FROM ${sink} AS s WHERE ${ofWindows}
+) AS t ON ${record('f', keys)} = ${record('t', keys)}
+WHERE (SELECT aligned AND NOT repeated FROM verdict)
+AND (f.present IS NULL OR t.row IS NULL OR ${record('f', columns)} *<> ${record('t', columns)})
+), removed AS (
+DELETE FROM ${sink} AS s USING diff AS d WHERE d.present IS NULL AND ${sameRow} RETURNING 1
+), changed AS (
+UPDATE ${sink} AS s SET ${[...assignments, ...(definition.updateAt ? ['"update_at" = pg_catalog.now()'] : [])].join(', ')}
+FROM diff AS d WHERE d.present AND ${sameRow} RETURNING 1
+), ${added(plan, columns, 'diff AS d WHERE d.row IS NULL AND')}`;
+}
+
+/** Without a key no row can be matched with another: all of them go, and the answer takes their place. */
+function replaceAll(plan: PlanRequest, columns: readonly string[]): string {
+  return `removed AS (
+DELETE FROM ${quoteTable(plan.definition.sink)} WHERE (SELECT aligned AND NOT repeated FROM verdict) RETURNING 1
+), changed AS (
+SELECT 1 WHERE FALSE
+), ${added(plan, columns, 'fresh AS d WHERE (SELECT aligned AND NOT repeated FROM verdict) AND')}`;
+}
+
+/** Counting the removed rows first puts the insertion behind the deletion, for the sake of further unique indexes. */
+function added({ definition }: PlanRequest, columns: readonly string[], from: string): string {
+  const names = definition.compiled.columns.map(quoteIdentifier);
+  const values = columns.map((column) => `d.${column}`);
+  if (definition.updateAt) {
+    names.push('"update_at"');
+    values.push('pg_catalog.now()');
+  }
+  return `added AS (
+INSERT INTO ${quoteTable(definition.sink)} (${names.join(', ')})
+SELECT ${values.join(', ')} FROM ${from} (SELECT pg_catalog.count(*) FROM removed) >= 0 RETURNING 1
+)`;
+}
+
+function repeatedKeys(plan: PlanRequest): string {
+  const keys = keyPositions(plan).map((position) => `fresh.c${position}`);
+  if (keys.length === 0) return 'FALSE';
+  return `EXISTS (SELECT 1 FROM fresh GROUP BY ${keys.join(', ')} HAVING pg_catalog.count(*) > 1)`;
+}
+
+function labelFilterOf(plan: PlanRequest, reference: (position: number) => string): string {
+  const { window } = plan.definition.compiled;
+  if (window === null || plan.ranges.length === 0) return 'TRUE';
+  return labelFilter(reference(positionOf(plan, window.column)), window, plan.ranges);
+}
+
+function keyPositions(plan: PlanRequest): number[] {
+  return plan.definition.compiled.keys.map((key) => positionOf(plan, key));
+}
+
+function positionOf({ definition }: PlanRequest, column: string): number {
+  const position = definition.compiled.columns.indexOf(column);
+  if (position === -1) {
+    throw new SluiceError('internal', 'the compiled query of the flow has no output column for one of its keys');
+  }
+  return position;
+}
