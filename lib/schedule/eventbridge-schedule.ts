@@ -20,7 +20,8 @@ export interface EventBridgeScheduleOptions {
   readonly eventBusName: string;
   /** Begins the name of every rule; the deployment's permission to be invoked by rules is for this prefix. */
   readonly rulePrefix: string;
-  readonly tickFunctionArn: string;
+  /** null: this client only asks for ticks; `put` is refused. */
+  readonly tickFunctionArn: string | null;
   /** Between attempts at an event that the bus refused. */
   readonly wait: (ms: number) => Promise<void>;
 }
@@ -65,6 +66,13 @@ export function createEventBridgeSchedule(options: EventBridgeScheduleOptions): 
 
   return {
     async put(flow, everySeconds) {
+      const { tickFunctionArn } = options;
+      if (tickFunctionArn === null) {
+        throw new SluiceError(
+          'internal',
+          `the rule of flow ${flow} cannot be put: no tick function is configured here`,
+        );
+      }
       // The target is put last: a rule without one fires into the void, a target cannot be put without a rule.
       await call(flow, 'put', () =>
         client.send(
@@ -83,7 +91,7 @@ export function createEventBridgeSchedule(options: EventBridgeScheduleOptions): 
             Targets: [
               {
                 Id: TARGET_ID,
-                Arn: options.tickFunctionArn,
+                Arn: tickFunctionArn,
                 Input: JSON.stringify(scheduledEvent(flow)),
                 RetryPolicy: RETRY_POLICY,
               },
@@ -113,7 +121,9 @@ export function createEventBridgeSchedule(options: EventBridgeScheduleOptions): 
           if (failed?.ErrorCode !== 'ResourceNotFoundException') refuseFailedEntries(failed);
         }),
       );
-      await call(flow, 'delete', () => unlessMissing(() => client.send(new DeleteRuleCommand({ Name: ruleName(flow) }))));
+      await call(flow, 'delete', () =>
+        unlessMissing(() => client.send(new DeleteRuleCommand({ Name: ruleName(flow) }))),
+      );
     },
 
     async requestTick(flow, reason) {
@@ -174,7 +184,9 @@ function printable(flow: string): string {
   return flow.replace(/\p{C}/gu, '').slice(0, 200);
 }
 
-function refuseFailedEntries(failed: { ErrorCode?: string | undefined; ErrorMessage?: string | undefined } | undefined): void {
+function refuseFailedEntries(
+  failed: { ErrorCode?: string | undefined; ErrorMessage?: string | undefined } | undefined,
+): void {
   if (failed === undefined) return;
   throw Object.assign(new Error(failed.ErrorMessage ?? 'the target was refused'), {
     name: failed.ErrorCode ?? 'InternalException',

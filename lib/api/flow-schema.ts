@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { strictObject } from './strict-object.ts';
+
+/**
+ * Shape of a flow in JSON. What the texts in it mean, and which options there are, is for `flowInputFromJson` to say, which
+ * also reads statements.
+ */
+export const flowBody = strictObject({
+  sink: z
+    .union([z.string(), strictObject({ schema: z.string().nullable().optional(), table: z.string() })])
+    .describe('Table that holds the result: a name as in SQL, or its parts as the database has them.'),
+  query: z.string().describe('One SELECT, at most 64 KB.'),
+  expire_after: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('Age past which windows are neither refreshed nor marked: an interval.'),
+  eval_interval: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('Run every so often on a fixed grid, with now() bound to the grid time: an interval of whole minutes.'),
+  comment: z.string().nullable().optional(),
+  options: z
+    .record(z.string(), z.union([z.string(), z.number()]))
+    .optional()
+    .describe('As in WITH (…): connection, time_zone, merge_distance, max_ranges, max_windows, order.'),
+});
