@@ -38,12 +38,6 @@ export async function openPostgresData(
     if (folder !== null) {
       await mkdir(path, { recursive: true, mode: 0o700 });
       await give(path, user);
-      if (user !== null && !(await canTraverse(path, user))) {
-        throw new SluiceError(
-          'invalid_request',
-          `The data folder ${path} cannot be reached by the user ${user.name}, as whom PostgreSQL runs because Sluice runs as root. Choose a folder that every user may enter the way to, such as /var/lib/sluice.`,
-        );
-      }
     }
     const password = await openPassword(join(path, 'password'), user);
     const cluster = clusterFolder(path);
@@ -103,21 +97,35 @@ async function createCluster(
   temporary: boolean,
 ): Promise<void> {
   const fresh = `${cluster}.${randomBytes(8).toString('hex')}`;
+  await mkdir(fresh, { mode: 0o700 });
+  await give(fresh, user);
+  const { path, cwd } = reachable(fresh, user);
   const options = [
-    ...['-D', fresh, '-U', DATABASE_USER, '--encoding=UTF8', '--locale=C', '--auth=scram-sha-256'],
-    ...[`--pwfile=${join(folder, 'password')}`, '--no-instructions', ...(temporary ? ['--no-sync'] : [])],
+    ...['-D', path, '-U', DATABASE_USER, '--encoding=UTF8', '--locale=C', '--auth=scram-sha-256'],
+    ...[`--pwfile=${path}/../password`, '--no-instructions', ...(temporary ? ['--no-sync'] : [])],
   ];
   try {
-    await promisify(execFile)(files.initdb, options, {
-      cwd: '/',
-      env: serverEnvironment(),
-      ...(user ? { uid: user.uid, gid: user.gid } : {}),
-    });
+    await promisify(execFile)(files.initdb, options, { cwd, env: serverEnvironment(), ...identity(user) });
     await rename(fresh, cluster);
   } catch (cause) {
     await rm(fresh, { recursive: true, force: true });
     throw notCreated(folder, cause);
   }
+}
+
+/**
+ * How a process of `user` names a folder that it owns but may not be able to get to, such as one below root's home: it is
+ * started there, and reaches it as its own working directory. That takes Linux; elsewhere the way must be open.
+ */
+export function reachable(folder: string, user: ServerUser | null): { readonly path: string; readonly cwd: string } {
+  return user !== null && process.platform === 'linux'
+    ? { path: '/proc/self/cwd', cwd: folder }
+    : { path: folder, cwd: '/' };
+}
+
+/** For a child process. */
+export function identity(user: ServerUser | null): { readonly uid?: number; readonly gid?: number } {
+  return user === null ? {} : { uid: user.uid, gid: user.gid };
 }
 
 function notCreated(folder: string, cause: unknown): SluiceError {

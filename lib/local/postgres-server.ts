@@ -1,14 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { readFile, rm } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { readFile, readlink, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { SluiceError } from '../errors.ts';
 import { freePort, LOOPBACK, type PortWish } from './free-port.ts';
 import {
   clusterFolder,
   DATABASE_USER,
+  identity,
   openPostgresData,
   type PostgresData,
+  reachable,
   serverEnvironment,
 } from './postgres-data.ts';
 import { type PostgresFiles, postgresFiles } from './postgres-files.ts';
@@ -34,6 +37,9 @@ export interface PostgresServer {
   /** Ends sessions, writes everything down and waits for the end. `immediate`: as a crash would, to be repaired at the next start. */
   stop(how?: 'immediate'): Promise<void>;
 }
+
+const LONGEST_FAREWELL_MS = 10_000;
+const POLL_MS = 100;
 
 const DEFAULTS: Readonly<Record<string, string>> = {
   max_connections: '100',
@@ -86,7 +92,7 @@ reader=$!
 exec 3<&-
 wait "$server"
 kill "$reader" 2>/dev/null
-if [ -n "$remove" ]; then rm -rf -- "$remove"; fi
+if [ -n "$remove" ]; then cd / && rm -rf -- "$remove"; fi
 `;
 
 type Launched = { readonly server: PostgresServer } | { readonly said: string };
@@ -100,8 +106,15 @@ async function launch(
 ): Promise<Launched> {
   const fixed = { listen_addresses: LOOPBACK, port: String(port), unix_socket_directories: '' };
   const parameters = Object.entries({ ...settings, ...fixed }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const command = [files.postgres, '-D', data.cluster, ...parameters];
-  const child = spawnKept(command, data.temporary ? data.folder : '', user);
+  const { path, cwd } = reachable(data.cluster, user);
+  const remove = data.temporary ? data.folder : '';
+  const child = spawn('/bin/sh', ['-c', KEEPER, 'sluice-postgres', remove, files.postgres, '-D', path, ...parameters], {
+    cwd,
+    env: serverEnvironment(),
+    stdio: ['pipe', 'ignore', 'pipe'],
+    detached: true,
+    ...identity(user),
+  });
 
   const lines: string[] = [];
   const ready = Promise.withResolvers<boolean>();
@@ -141,18 +154,6 @@ async function launch(
   };
 }
 
-type Kept = ChildProcess & { readonly stdin: NodeJS.WritableStream; readonly stderr: NodeJS.ReadableStream };
-
-function spawnKept(command: readonly string[], remove: string, user: ServerUser | null): Kept {
-  return spawn('/bin/sh', ['-c', KEEPER, 'sluice-postgres', remove, ...command], {
-    cwd: '/',
-    env: serverEnvironment(),
-    stdio: ['pipe', 'ignore', 'pipe'],
-    detached: true,
-    ...(user ? { uid: user.uid, gid: user.gid } : {}),
-  });
-}
-
 function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     process.kill(pid, name);
@@ -163,7 +164,7 @@ function signal(pid: number, name: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * A lock that a crash left behind keeps the server from starting if its process id has since been given to a process
+ * A lock that a crash left behind keeps the server from starting if its process id has since been given to another process
  * of the same user. The server looks after every other case.
  */
 async function removeStaleLock(cluster: string): Promise<void> {
@@ -171,13 +172,15 @@ async function removeStaleLock(cluster: string): Promise<void> {
   const text = await readFile(path, 'utf8').catch(() => '');
   const pid = Number(text.split('\n', 1)[0]);
   if (!Number.isInteger(pid) || pid <= 0) return;
+  const folder = await realpath(cluster);
   // A server whose parent was killed a moment ago is on its way out.
-  for (let waited = 0; waited < 100 && signal(pid, 0); waited++) {
-    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null);
-    if (command !== null && !command.includes(cluster)) {
+  for (let waited = 0; waited < LONGEST_FAREWELL_MS && signal(pid, 0); waited += POLL_MS) {
+    // A server's working directory is its data folder. Unreadable: no /proc here, or the process has just ended.
+    const at = await readlink(`/proc/${pid}/cwd`).catch(() => folder);
+    if (at !== folder) {
       await rm(path, { force: true });
       return;
     }
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await delay(POLL_MS);
   }
 }

@@ -70,12 +70,13 @@ export function createLocalClock(options: LocalClockOptions): LocalClock {
       entry.running = true;
       const run = deliver(flow, reason);
       running.add(run);
-      void run.finally(() => {
+      const over = () => {
         running.delete(run);
         entry.running = false;
         if (entry.everySeconds === null && entry.waiting === null) forget(flow, entry);
         startWaiting();
-      });
+      };
+      run.then(over, over);
     }
   }
 
@@ -152,7 +153,7 @@ export function createLocalClock(options: LocalClockOptions): LocalClock {
         entry.waiting = null;
         setTimer(flow, entry);
       }
-      while (running.size > 0) await Promise.all(running);
+      while (running.size > 0) await Promise.allSettled(running);
     },
   };
 }
