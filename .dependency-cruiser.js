@@ -7,7 +7,7 @@ const PORTS = ['lib/store/flow-store.ts', 'lib/frontend/frontend.ts', 'lib/sched
 const ROOMS = {
   window: { rooms: [], packages: ['temporal-polyfill'] },
   flow: { rooms: ['window'], packages: ['zod'] },
-  sql: { rooms: ['window', 'flow'], ports: true, packages: ['pgsql-parser', 'libpg-query'] },
+  sql: { rooms: ['window', 'flow'], ports: true, packages: ['libpg-query'] },
   engine: { rooms: ['window', 'flow'], ports: true },
   jobs: { rooms: ['window', 'flow', 'sql', 'engine'], ports: true },
   store: { rooms: ['window', 'flow'], ports: true, packages: ['@aws-sdk/'], node: true },

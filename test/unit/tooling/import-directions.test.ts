@@ -57,7 +57,7 @@ const CASES: readonly [file: string, text: string, ...rules: string[]][] = [
   ['cdk/a.ts', importing('../functions/x.ts')],
   ['test/b.ts', importing('../lib/local/x.ts')],
   ['lib/store/dynamodb/a.ts', importing('@aws-sdk/client-dynamodb')],
-  ['lib/sql/b.ts', importing('pgsql-parser')],
+  ['lib/sql/b.ts', importing('libpg-query')],
 
   ['lib/window/a.ts', importing('../flow/x.ts'), 'window-imports-only-its-rooms'],
   ['lib/window/b.ts', importing('node:fs'), 'window-does-no-io'],
