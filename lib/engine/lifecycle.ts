@@ -48,7 +48,7 @@ export async function createFlow(deps: EngineDeps, draft: FlowDraft, mode: Creat
   const previous = taken.loaded?.definition ?? null;
   const { held, applied } = await raiseFence(deps, frontend, draft.name, taken.held);
   const definition: FlowDefinition = { ...draft, generation: held.epoch };
-  const rebuild = previous === null || !exists(taken.loaded) || computesOtherwise(previous, definition);
+  const rebuild = !isInForce(taken.loaded) || computesOtherwise(taken.loaded.definition, definition);
   await deps.store.putDefinition(definition, previous);
   if (rebuild) await markEverything(deps, draft.name);
   await deps.store.commit(draft.name, held, inForce(held, definition, applied, rebuild));
@@ -66,7 +66,8 @@ export async function createFlow(deps: EngineDeps, draft: FlowDraft, mode: Creat
 export async function dropFlow(deps: EngineDeps, flow: string, { dropSink }: { dropSink: boolean }): Promise<void> {
   const taken = await takeForChange(deps, flow, 'drop', (loaded) => {
     if (loaded === null || loaded.state.status === 'dropped') throw flowNotFound(flow);
-    return { ...loaded.state, status: 'dropping' };
+    // From here on marks are refused, so that whatever comes next has to start from nothing.
+    return { ...loaded.state, status: 'dropping', generation: 0n };
   });
   const definition = taken.loaded?.definition ?? null;
   let held = taken.held;
@@ -129,6 +130,11 @@ export function existing(flow: string, loaded: LoadedFlow | null): LoadedFlow & 
 
 function exists(loaded: LoadedFlow | null): loaded is LoadedFlow & { readonly definition: FlowDefinition } {
   return loaded !== null && loaded.definition !== null && loaded.state.status !== 'dropping';
+}
+
+/** A definition whose change ended half-way is stored, and yet the sink may hold nothing of it. */
+function isInForce(loaded: LoadedFlow | null): loaded is LoadedFlow & { readonly definition: FlowDefinition } {
+  return exists(loaded) && loaded.definition.generation === loaded.state.generation;
 }
 
 function released(held: FlowState, status: 'active' | 'paused'): FlowState {

@@ -81,12 +81,18 @@ async function runNextPlan(
       throw new SluiceError('internal', `flow ${definition.name}: the planner asked for a second survey`);
     case 'idle':
       if (decision.drop.length > 0) await deps.store.settle(request.flow, decision.drop);
+      if (loaded.state.lease !== null) await clearLapsedLease(deps, request.flow, loaded.state);
       return { action: 'idle', reason: decision.reason, more: loaded.more && decision.drop.length > 0 };
     case 'plan':
       return runPlan(deps, request, definition, loaded, decision);
     default:
       return decision satisfies never;
   }
+}
+
+/** Left by somebody who ended between taking the lease and doing anything under it. */
+async function clearLapsedLease(deps: EngineDeps, flow: string, state: FlowState): Promise<void> {
+  await deps.store.abort(flow, state, { ...state, version: state.version + 1n, lease: null });
 }
 
 /** Only a flow that goes oldest first, with more waiting than one read gives, needs a second one. */
