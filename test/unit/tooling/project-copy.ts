@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -41,9 +41,18 @@ export async function projectCopy(...parts: string[]): Promise<ProjectCopy> {
 /** Runs a tool of the project's node_modules/.bin, found and started as an npm script would find and start it. */
 export function runTool(folder: string, tool: string, args: readonly string[]): Promise<Outcome> {
   const bin = join(PROJECT, 'node_modules', '.bin');
-  const env = { ...process.env, PATH: `${bin}:${process.env.PATH ?? ''}`, NO_COLOR: '1', FORCE_COLOR: undefined };
+  return runProgram(folder, join(bin, tool), args, { PATH: [bin, process.env.PATH].join(delimiter) });
+}
+
+export function runProgram(
+  folder: string,
+  program: string,
+  args: readonly string[],
+  environment: Record<string, string>,
+): Promise<Outcome> {
+  const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, ...environment };
   return new Promise((resolve, reject) => {
-    const child = spawn(join(bin, tool), args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
