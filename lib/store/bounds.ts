@@ -1,5 +1,5 @@
 import { SluiceError } from '../errors.ts';
-import type { FlowDefinition } from '../flow/definition.ts';
+import type { FlowDefinition, TableName } from '../flow/definition.ts';
 import type { FlowState } from './flow-store.ts';
 
 /** UTF-8 bytes. With them every stored item stays far under DynamoDB's 400 KB. */
@@ -8,6 +8,8 @@ export const MAX_FLOW_NAME_BYTES = 63;
 /** Dirty windows that one plan consumes. */
 export const MAX_CONSUMED = 100;
 export const MAX_PAGE = 1000;
+/** UTF-8 bytes of connection, schema and table together: escaped, they still fit a DynamoDB key of 2,048. */
+const MAX_TABLE_BYTES = 600;
 
 export function checkFlowName(flow: string): void {
   checkWellFormed('a flow name', flow);
@@ -20,13 +22,25 @@ export function checkFlowName(flow: string): void {
 }
 
 /** Without it two different names, each with half a surrogate pair, would become the same UTF-8 and share a key. */
-export function checkWellFormed(what: string, text: string): void {
+function checkWellFormed(what: string, text: string): void {
   if (text.isWellFormed()) return;
   throw new SluiceError('invalid_request', `${what} was given with half a surrogate pair; send well-formed Unicode`);
 }
 
+export function checkTable(connection: string, { schema, table }: TableName): void {
+  const names = [connection, schema, table];
+  for (const name of names) checkWellFormed('a connection or table name', name);
+  const bytes = Buffer.byteLength(names.join(''));
+  if (bytes <= MAX_TABLE_BYTES) return;
+  throw new SluiceError(
+    'invalid_request',
+    `connection, schema and table of ${bytes} bytes together were given; at most ${MAX_TABLE_BYTES} are allowed`,
+  );
+}
+
 export function checkDefinition(definition: FlowDefinition): void {
   checkFlowName(definition.name);
+  for (const source of definition.compiled.sources) checkTable(definition.options.connection, source);
   const bytes = Buffer.byteLength(definition.query);
   if (bytes <= MAX_QUERY_BYTES) return;
   throw new SluiceError(

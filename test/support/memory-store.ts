@@ -1,6 +1,6 @@
 import { SluiceError } from '../../lib/errors.ts';
 import type { FlowDefinition, TableName } from '../../lib/flow/definition.ts';
-import { checkDefinition, checkFlowName, checkLimit, checkState, checkWellFormed } from '../../lib/store/bounds.ts';
+import { checkDefinition, checkFlowName, checkLimit, checkState, checkTable } from '../../lib/store/bounds.ts';
 import { fromCursor, toCursor } from '../../lib/store/cursor.ts';
 import type {
   DirtyWindow,
@@ -190,16 +190,16 @@ export function createMemoryStore({
       await Promise.all(windows.map((window) => unmark(flow, window)));
     },
 
-    readersOf(connection, table) {
+    async readersOf(connection, table) {
       const key = tableKey(connection, table);
-      return one('Query', () =>
+      return await one('Query', () =>
         [...readersAt(key).values()].map(({ value }) => value).sort((a, b) => BY_UTF8(a.flow, b.flow)),
       );
     },
 
-    sinkHolder: (connection, sink) => {
+    async sinkHolder(connection, sink) {
       const key = tableKey(connection, sink);
-      return one('GetItem', () => tables.claims.get(key) ?? null);
+      return await one('GetItem', () => tables.claims.get(key) ?? null);
     },
 
     async claimSink(connection, sink, flow) {
@@ -266,7 +266,6 @@ export function createMemoryStore({
     async list({ limit, cursor }) {
       checkLimit(limit);
       const after = cursor === undefined ? undefined : fromCursor('flows', cursor);
-      if (after !== undefined) checkFlowName(after);
       const { page, last } = await one('Query', () => {
         const names = [...tables.listings.keys()].sort(BY_UTF8);
         return pageOf(
@@ -325,9 +324,8 @@ function runKey({ at, epoch }: RunRecord): string {
 }
 
 function tableKey(connection: string, { schema, table }: TableName): string {
-  const key = JSON.stringify([connection, schema, table]);
-  for (const name of [connection, schema, table]) checkWellFormed('a connection or table name', name);
-  return key;
+  checkTable(connection, { schema, table });
+  return JSON.stringify([connection, schema, table]);
 }
 
 function sourceKeys({ options, compiled }: FlowDefinition): string[] {

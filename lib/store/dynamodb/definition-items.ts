@@ -63,7 +63,6 @@ export function createDefinitionItems(table: ItemTable): DefinitionPart {
     async list({ limit, cursor }) {
       checkLimit(limit);
       const after = cursor === undefined ? {} : { after: fromCursor('flows', cursor) };
-      if (after.after !== undefined) checkFlowName(after.after);
       const items = await takeItems(table, { pk: LISTING_PK, ...after }, limit + 1);
       const flows = items.slice(0, limit).map(decodeListing);
       const last = flows.at(-1);

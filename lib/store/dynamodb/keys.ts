@@ -2,7 +2,7 @@ import { SluiceError } from '../../errors.ts';
 import type { TableName } from '../../flow/definition.ts';
 import type { Instant } from '../../window/instant.ts';
 import type { TimeRange } from '../../window/time-range.ts';
-import { checkWellFormed } from '../bounds.ts';
+import { checkTable } from '../bounds.ts';
 
 /**
  * Keys of the one table. Within `FLOW#<name>` the sort keys are named so that a Query backwards meets `STATE`, `FLOW`,
@@ -19,9 +19,6 @@ export const DIRTY_PREFIX = 'DIRTY#';
 export const READER_PREFIX = 'FLOW#';
 export const LISTING_PK = 'FLOWS';
 const CLAIM_SK = 'SINK';
-
-/** DynamoDB's own bound of a partition key, in UTF-8 bytes. */
-const MAX_PK_BYTES = 2048;
 
 export function flowPk(flow: string): string {
   return `FLOW#${flow}`;
@@ -54,14 +51,8 @@ export function parseDirtySk(sk: string): TimeRange {
 }
 
 export function tablePk(connection: string, table: TableName): string {
-  const pk = `TABLE#${[connection, table.schema, table.table].map(keyPart).join('/')}`;
-  checkWellFormed('a connection or table name', pk);
-  const bytes = Buffer.byteLength(pk);
-  if (bytes <= MAX_PK_BYTES) return pk;
-  throw new SluiceError(
-    'invalid_request',
-    `connection and table names of ${bytes} bytes together were given; at most ${MAX_PK_BYTES} are allowed`,
-  );
+  checkTable(connection, table);
+  return `TABLE#${[connection, table.schema, table.table].map(keyPart).join('/')}`;
 }
 
 export function readerKey(connection: string, table: TableName, flow: string): ItemKey {
@@ -84,8 +75,6 @@ export function runsPk(flow: string): string {
 export function runKey(flow: string, at: Instant, epoch: bigint): ItemKey {
   return { pk: runsPk(flow), sk: `${sortableInstant(at)}#${sortableUnsigned(epoch)}` };
 }
-
-export const RUN_SK = /^\d{20}#\d{20}$/;
 
 const OFFSET = 2n ** 63n;
 
