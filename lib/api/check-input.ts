@@ -22,8 +22,6 @@ export function checkInput<S extends z.ZodType>(
 function describeIssue(issue: z.core.$ZodIssue, where: string): string {
   const path = pathOf(where, issue.path);
   switch (issue.code) {
-    case 'unrecognized_keys':
-      return issue.keys.map((key) => `${path}: unknown field ${quote(key)}`).join('; ');
     case 'invalid_type':
       return `${path}: ${issue.message.replace(/^Invalid input: /, '')}`;
     case 'invalid_union':

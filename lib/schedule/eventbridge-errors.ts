@@ -27,7 +27,9 @@ export function translate(error: unknown, attempted: string): SluiceError {
   const name = error instanceof Error ? error.name : 'unknown error';
   const message = error instanceof Error ? error.message : String(error);
   const retryable = isPassing(error, name);
-  const advice = retryable ? 'try again' : (ADVICE[name] ?? 'check the permissions and names that this deployment was given');
+  const advice = retryable
+    ? 'try again'
+    : (ADVICE[name] ?? 'check the permissions and names that this deployment was given');
   return new SluiceError('schedule_unavailable', `EventBridge could not ${attempted}: ${name}: ${message}; ${advice}`, {
     retryable,
     cause: error,

@@ -23,7 +23,10 @@ export interface ErrorDescription {
  */
 export function describeError(error: unknown, depth = 0): ErrorDescription {
   if (!(error instanceof Error)) return { type: typeof error };
-  const code = 'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? String(error.code) : undefined;
+  const code =
+    'code' in error && (typeof error.code === 'string' || typeof error.code === 'number')
+      ? String(error.code)
+      : undefined;
   const cause = error.cause === undefined || depth >= LONGEST_CHAIN ? undefined : describeError(error.cause, depth + 1);
   const described: ErrorDescription = {
     type: error.name,

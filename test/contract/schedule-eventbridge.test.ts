@@ -45,7 +45,10 @@ scheduleSuite('EventBridge', async (): Promise<ScheduleUnderTest> => {
       return rule?.state === 'ENABLED' ? Number(/\d+/.exec(rule.schedule)?.[0]) * 60 : null;
     },
     requested: async (flow) =>
-      fake.events.map(({ Detail }) => JSON.parse(Detail)).filter((detail) => detail.flow === flow).map(({ reason }) => reason),
+      fake.events
+        .map(({ Detail }) => JSON.parse(Detail))
+        .filter((detail) => detail.flow === flow)
+        .map(({ reason }) => reason),
     close: async () => {
       client.destroy();
       await fake.close();
@@ -70,7 +73,11 @@ describe('EventBridge schedule', () => {
   });
 
   const seen = () =>
-    [...fake.rules.values()].map(({ schedule: every, state, targets }) => ({ every, state, targets: [...targets.keys()] }));
+    [...fake.rules.values()].map(({ schedule: every, state, targets }) => ({
+      every,
+      state,
+      targets: [...targets.keys()],
+    }));
 
   it("gives the tick function a constant event, no repetition, and a minute's life", async () => {
     await schedule.put('daily "totals"', 60);
@@ -105,22 +112,42 @@ describe('EventBridge schedule', () => {
     { kind: 'error', status: 500, type: 'InternalException' },
   ];
   const steps = [
-    { call: 'put', operation: 'PutRule', act: (s: Schedule) => s.put('f', 120), before: async () => {} },
-    { call: 'put', operation: 'PutTargets', act: (s: Schedule) => s.put('f', 120), before: async () => {} },
-    { call: 'enable', operation: 'EnableRule', act: (s: Schedule) => s.enable('f'), before: (s: Schedule) => s.put('f', 60).then(() => s.disable('f')) },
-    { call: 'disable', operation: 'DisableRule', act: (s: Schedule) => s.disable('f'), before: (s: Schedule) => s.put('f', 60) },
-    { call: 'remove', operation: 'RemoveTargets', act: (s: Schedule) => s.remove('f'), before: (s: Schedule) => s.put('f', 60) },
-    { call: 'remove', operation: 'DeleteRule', act: (s: Schedule) => s.remove('f'), before: (s: Schedule) => s.put('f', 60) },
+    { call: 'put', operation: 'PutRule', act: (s: Schedule) => s.put('f', 120), prepare: async () => {} },
+    { call: 'put', operation: 'PutTargets', act: (s: Schedule) => s.put('f', 120), prepare: async () => {} },
+    {
+      call: 'enable',
+      operation: 'EnableRule',
+      act: (s: Schedule) => s.enable('f'),
+      prepare: (s: Schedule) => s.put('f', 60).then(() => s.disable('f')),
+    },
+    {
+      call: 'disable',
+      operation: 'DisableRule',
+      act: (s: Schedule) => s.disable('f'),
+      prepare: (s: Schedule) => s.put('f', 60),
+    },
+    {
+      call: 'remove',
+      operation: 'RemoveTargets',
+      act: (s: Schedule) => s.remove('f'),
+      prepare: (s: Schedule) => s.put('f', 60),
+    },
+    {
+      call: 'remove',
+      operation: 'DeleteRule',
+      act: (s: Schedule) => s.remove('f'),
+      prepare: (s: Schedule) => s.put('f', 60),
+    },
   ];
-  for (const { call, operation, act, before } of steps) {
+  for (const { call, operation, act, prepare } of steps) {
     for (const fault of faults) {
       const how = fault.kind === 'error' ? fault.type : fault.kind;
       it(`${call} fails retryably when ${operation} is ${how}, and converges when repeated`, async () => {
-        await before(schedule);
+        await prepare(schedule);
         await act(schedule);
         const wanted = seen();
         await schedule.remove('f');
-        await before(schedule);
+        await prepare(schedule);
 
         fake.inject(operation, fault);
         await expect(act(schedule)).rejects.toMatchObject({ code: 'schedule_unavailable', retryable: true });
@@ -172,7 +199,11 @@ describe('EventBridge schedule', () => {
       fake.inject('PutRule', { kind: 'error', status, type });
       const error = await schedule.put('f', 60).catch((e: unknown) => e);
       expect(error, type).toBeInstanceOf(SluiceError);
-      expect(error, type).toMatchObject({ code: 'schedule_unavailable', retryable, message: expect.stringMatching(says) });
+      expect(error, type).toMatchObject({
+        code: 'schedule_unavailable',
+        retryable,
+        message: expect.stringMatching(says),
+      });
     }
   });
 
@@ -185,7 +216,10 @@ describe('EventBridge schedule', () => {
 
   it('is retryable when nothing answers', async () => {
     await fake.close();
-    await expect(schedule.requestTick('f', 'flush')).rejects.toMatchObject({ code: 'schedule_unavailable', retryable: true });
+    await expect(schedule.requestTick('f', 'flush')).rejects.toMatchObject({
+      code: 'schedule_unavailable',
+      retryable: true,
+    });
   });
 
   it('refuses a prefix that would make an impossible rule name', () => {

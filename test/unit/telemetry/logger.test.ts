@@ -6,7 +6,10 @@ import { createLogger, type LogLevel } from '../../../lib/telemetry/logger.ts';
 
 function capture(level?: LogLevel) {
   const text: string[] = [];
-  const logger = createLogger({ ...(level === undefined ? {} : { level }), to: { write: (line) => void text.push(line) } });
+  const logger = createLogger({
+    ...(level === undefined ? {} : { level }),
+    to: { write: (line) => void text.push(line) },
+  });
   return { logger, lines: () => text.map((line) => JSON.parse(line) as Record<string, unknown>), text };
 }
 
@@ -32,7 +35,10 @@ describe('createLogger', () => {
 
   it('redacts secrets at the top and one level down', () => {
     const { logger, text } = capture();
-    logger.info({ connectionString: 'postgres://u:hunter2@h/db', config: { password: 'hunter2', host: 'h' } }, 'connected');
+    logger.info(
+      { connectionString: 'postgres://u:hunter2@h/db', config: { password: 'hunter2', host: 'h' } },
+      'connected',
+    );
     expect(text.join('')).not.toContain('hunter2');
     expect(text.join('')).toContain('"host":"h"');
   });
@@ -88,7 +94,12 @@ describe('engineLog', () => {
     const { logger, lines } = capture();
     const log = engineLog(logger);
     log({ flow: 'f', action: 'committed', reason: '3 windows', epoch: 18446744073709551615n });
-    log({ flow: 'f', action: 'failed', reason: 'busy', error: new SluiceError('throttled', 'slow down', { retryable: true }) });
+    log({
+      flow: 'f',
+      action: 'failed',
+      reason: 'busy',
+      error: new SluiceError('throttled', 'slow down', { retryable: true }),
+    });
     log({ flow: 'f', action: 'failed', reason: 'bug', error: new TypeError('boom') });
     expect(lines().map(({ level, msg, epoch }) => ({ level, msg, epoch }))).toEqual([
       { level: 'info', msg: '3 windows', epoch: '18446744073709551615' },
