@@ -60,10 +60,10 @@ FROM jsonb_array_elements($1::jsonb) AS r`,
   }
 
   async deleteRows(within: TimeRange): Promise<void> {
-    await this.session.query('DELETE FROM source WHERE (extract(epoch FROM time) * 1000000) >= $1 AND (extract(epoch FROM time) * 1000000) < $2', [
-      String(within.start),
-      String(within.end),
-    ]);
+    await this.session.query(
+      'DELETE FROM source WHERE (extract(epoch FROM time) * 1000000) >= $1 AND (extract(epoch FROM time) * 1000000) < $2',
+      [String(within.start), String(within.end)],
+    );
   }
 
   async sinkRows(flow: FlowDefinition): Promise<readonly HourRow[]> {

@@ -50,29 +50,44 @@ export function timeFilter(column: string, type: 'timestamptz' | 'timestamp', ra
   );
 }
 
-/** Rows whose label belongs to the ranges, by the server's own evaluation of the window expression. */
-export function labelFilter(label: string, window: CompiledWindow, ranges: readonly TimeRange[]): string {
+/**
+ * A one-row table of the labels at each bound of the ranges, as the server evaluates the window expression (`b0`, `b1`, …), and of
+ * whether each bound is a break: a window on both sides of a bound would be cut in two.
+ */
+export function boundsTable(window: CompiledWindow | null, ranges: readonly TimeRange[]): string {
+  const bounds = window === null ? [] : finiteBounds(ranges);
+  const labels = bounds.map((bound, index) => `${labelAt(window, bound)} AS b${index}`);
+  const breaks = bounds.map(
+    (bound) => `${labelAt(window, plus(bound, -1n))} IS DISTINCT FROM ${labelAt(window, bound)}`,
+  );
+  return `SELECT ${[...labels, `${breaks.join(' AND ') || 'TRUE'} AS aligned`].join(',\n')}`;
+}
+
+/** Rows whose label belongs to the ranges. `labelOf` writes the label at a bound. */
+export function labelFilter(label: string, ranges: readonly TimeRange[], labelOf: (bound: Instant) => string): string {
   return anyOf(
     ranges.map(({ start, end }) => {
       const sides = [
-        ...(start === INSTANT_MIN ? [] : [`${label} >= (${labelAt(window, start)})`]),
-        ...(end === INSTANT_MAX ? [] : [`${label} < (${labelAt(window, end)})`]),
+        ...(start === INSTANT_MIN ? [] : [`${label} >= ${labelOf(start)}`]),
+        ...(end === INSTANT_MAX ? [] : [`${label} < ${labelOf(end)}`]),
       ];
       return sides.length === 0 ? 'TRUE' : `(${sides.join(' AND ')})`;
     }),
   );
 }
 
-/** True when the label changes at each bound, so that no window lies on both sides of one. */
-export function boundsAreBreaks(window: CompiledWindow | null, ranges: readonly TimeRange[]): string {
-  if (window === null) return 'TRUE';
+/** Evaluated once for the whole statement. */
+export function labelFromBounds(ranges: readonly TimeRange[]): (bound: Instant) => string {
+  const bounds = finiteBounds(ranges);
+  return (bound) => `(SELECT b${bounds.indexOf(bound)} FROM bounds)`;
+}
+
+/** Each once, ascending; a bound at the limits of time is none. */
+function finiteBounds(ranges: readonly TimeRange[]): Instant[] {
   const bounds = new Set(ranges.flatMap(({ start, end }) => [start, end]));
   bounds.delete(INSTANT_MIN);
   bounds.delete(INSTANT_MAX);
-  const checks = [...bounds].map(
-    (bound) => `(${labelAt(window, plus(bound, -1n))}) IS DISTINCT FROM (${labelAt(window, bound)})`,
-  );
-  return checks.length === 0 ? 'TRUE' : `(${checks.join(' AND ')})`;
+  return [...bounds];
 }
 
 /** The ranges that a plan writes: a whole query over a window writes every window. */
@@ -86,8 +101,9 @@ export function plannedRanges(compiled: CompiledQuery, ranges: readonly TimeRang
   return ranges.length === 0 ? [ALL_TIME] : ranges;
 }
 
-function labelAt(window: CompiledWindow, t: Instant): string {
-  return `${window.expression[0]}(${instantLiteral(t, window.argumentType)})${window.expression[1]}`;
+export function labelAt(window: CompiledWindow | null, t: Instant): string {
+  if (window === null) throw new SluiceError('internal', 'a query without a window expression has no labels');
+  return `(${window.expression[0]}(${instantLiteral(t, window.argumentType)})${window.expression[1]})`;
 }
 
 function anyOf(conditions: readonly string[]): string {

@@ -1,7 +1,7 @@
 import { SluiceError } from '../../errors.ts';
 import type { PlanRequest } from '../frontend.ts';
 import { type FlowKey, recordApplied } from './applied-table.ts';
-import { boundsAreBreaks, labelFilter, plannedRanges, queryText } from './query-text.ts';
+import { boundsTable, labelAt, labelFilter, labelFromBounds, plannedRanges, queryText } from './query-text.ts';
 import { quoteIdentifier, quoteTable } from './sql-text.ts';
 
 /** Columns of the one row that the statement answers with: two verdicts, then counts. Nothing was written unless both are fine. */
@@ -28,31 +28,35 @@ export function writingStatement(plan: PlanRequest, key: FlowKey): string {
   const { compiled } = plan.definition;
   const ranges = plannedRanges(compiled, plan.ranges);
   const query = queryText(compiled, { ranges, gridTime: plan.gridTime });
-  const aligned = boundsAreBreaks(compiled.window, ranges ?? []);
   const columns = compiled.columns.map((_, index) => `c${index}`);
 
   // OFFSET 0 keeps the label filter out of the query, whose scans are filtered by time already: the planner would take both
   // filters for independent of each other and expect far too few rows.
-  const fresh = `WITH fresh AS MATERIALIZED (
+  return `WITH bounds AS MATERIALIZED (
+${boundsTable(compiled.window, ranges ?? [])}
+), fresh AS MATERIALIZED (
 SELECT q.* FROM (SELECT * FROM (
 ${query}) AS answer OFFSET 0) AS q (${columns.join(', ')})
-WHERE ${labelFilterOf(plan, (position) => `q.c${position}`)} AND (SELECT ${aligned})
-)`;
-  const written = compiled.keys.length === 0 ? replaceAll(plan, columns) : replaceChanged(plan, columns);
-  return `${fresh}, verdict AS MATERIALIZED (
-SELECT ${aligned} AS aligned, ${repeatedKeys(plan)} AS repeated
-), ${written}, recorded AS (
-${recordApplied(key, plan.epoch)} AND (SELECT aligned AND NOT repeated FROM verdict) RETURNING 1
+WHERE ${freshFilter(plan)} AND (SELECT aligned FROM bounds)
+), verdict AS MATERIALIZED (
+SELECT aligned, ${repeatedKeys(plan)} AS repeated FROM bounds
+), ${compiled.keys.length === 0 ? replaceAll(plan, columns) : replaceChanged(plan, columns)}, recorded AS (
+${recordApplied(key, plan.epoch)} AND ${FINE} RETURNING 1
 )
-SELECT aligned, repeated, (SELECT pg_catalog.count(*) FROM recorded) AS recorded,
-(SELECT pg_catalog.count(*) FROM added) AS inserted, (SELECT pg_catalog.count(*) FROM changed) AS updated,
-(SELECT pg_catalog.count(*) FROM removed) AS deleted FROM verdict`;
+SELECT aligned, repeated, (SELECT count(*) FROM recorded) AS recorded, (SELECT count(*) FROM added) AS inserted,
+(SELECT count(*) FROM changed) AS updated, (SELECT count(*) FROM removed) AS deleted FROM verdict`;
 }
+
+const FINE = '(SELECT aligned AND NOT repeated FROM verdict)';
 
 /**
  * Rows are matched by key in one full join, which the planner can only do by sorting or hashing: neither a bad estimate nor
  * NULLs in the keys make it compare every row with every other. Records are compared by the images of their
  * values, which works for types without an equality operator and sees every change of what is stored.
+ *
+ * The rows to change are then found by their place on disk. A pair of comparisons picks each kind because the planner expects little
+ * of a pair: it fetches the rows one by one and does not scan the sink for them, and it has no other estimate there to be wrong
+ * about.
  */
 function replaceChanged(plan: PlanRequest, columns: readonly string[]): string {
   const { definition } = plan;
@@ -60,32 +64,35 @@ function replaceChanged(plan: PlanRequest, columns: readonly string[]): string {
   const sink = quoteTable(definition.sink);
   const keys = keyPositions(plan).map((position) => `c${position}`);
   const record = (alias: string, of: readonly string[]) => `ROW(${of.map((name) => `${alias}.${name}`)})::record`;
-  const ofWindows = labelFilterOf(plan, (position) => `s.${names[position]}`);
-  const sameRow = `s.tableoid = d.place AND s.ctid = d.row AND ${ofWindows}`;
+  // Written out, the bounds are compared with the statistics of the sink's labels: its index is used exactly where it helps.
+  const ofWindows = sinkFilter(plan, (position) => `s.${names[position]}`);
+  const isKind = (kind: number) =>
+    `d.kind >= ${kind} AND d.kind <= ${kind} AND s.tableoid = d.place AND s.ctid = d.row`;
   const assignments = names.map((name, index) => `${name} = d.${columns[index]}`);
+  if (definition.updateAt) assignments.push('"update_at" = now()');
   return `diff AS MATERIALIZED (
-SELECT t.place, t.row, f.present, ${columns.map((column) => `f.${column}`).join(', ')}
+SELECT CASE WHEN f.present IS NULL THEN 0 WHEN t.row IS NULL THEN 1 ELSE 2 END AS kind, t.place, t.row,
+${columns.map((column) => `f.${column}`).join(', ')}
 FROM (SELECT TRUE AS present, fresh.* FROM fresh) AS f FULL JOIN (
 SELECT s.tableoid AS place, s.ctid AS row, ${names.map((name, index) => `s.${name} AS ${columns[index]}`).join(', ')}
 FROM ${sink} AS s WHERE ${ofWindows}
 ) AS t ON ${record('f', keys)} = ${record('t', keys)}
-WHERE (SELECT aligned AND NOT repeated FROM verdict)
+WHERE ${FINE}
 AND (f.present IS NULL OR t.row IS NULL OR ${record('f', columns)} *<> ${record('t', columns)})
 ), removed AS (
-DELETE FROM ${sink} AS s USING diff AS d WHERE d.present IS NULL AND ${sameRow} RETURNING 1
+DELETE FROM ${sink} AS s USING diff AS d WHERE ${isKind(0)} RETURNING 1
 ), changed AS (
-UPDATE ${sink} AS s SET ${[...assignments, ...(definition.updateAt ? ['"update_at" = pg_catalog.now()'] : [])].join(', ')}
-FROM diff AS d WHERE d.present AND ${sameRow} RETURNING 1
-), ${added(plan, columns, 'diff AS d WHERE d.row IS NULL AND')}`;
+UPDATE ${sink} AS s SET ${assignments.join(', ')} FROM diff AS d WHERE ${isKind(2)} RETURNING 1
+), ${added(plan, columns, 'diff AS d WHERE d.kind = 1 AND')}`;
 }
 
 /** Without a key no row can be matched with another: all of them go, and the answer takes their place. */
 function replaceAll(plan: PlanRequest, columns: readonly string[]): string {
   return `removed AS (
-DELETE FROM ${quoteTable(plan.definition.sink)} WHERE (SELECT aligned AND NOT repeated FROM verdict) RETURNING 1
+DELETE FROM ${quoteTable(plan.definition.sink)} WHERE ${FINE} RETURNING 1
 ), changed AS (
 SELECT 1 WHERE FALSE
-), ${added(plan, columns, 'fresh AS d WHERE (SELECT aligned AND NOT repeated FROM verdict) AND')}`;
+), ${added(plan, columns, `fresh AS d WHERE ${FINE} AND`)}`;
 }
 
 /** Counting the removed rows first puts the insertion behind the deletion, for the sake of further unique indexes. */
@@ -94,24 +101,30 @@ function added({ definition }: PlanRequest, columns: readonly string[], from: st
   const values = columns.map((column) => `d.${column}`);
   if (definition.updateAt) {
     names.push('"update_at"');
-    values.push('pg_catalog.now()');
+    values.push('now()');
   }
   return `added AS (
 INSERT INTO ${quoteTable(definition.sink)} (${names.join(', ')})
-SELECT ${values.join(', ')} FROM ${from} (SELECT pg_catalog.count(*) FROM removed) >= 0 RETURNING 1
+SELECT ${values.join(', ')} FROM ${from} (SELECT count(*) FROM removed) >= 0 RETURNING 1
 )`;
 }
 
 function repeatedKeys(plan: PlanRequest): string {
   const keys = keyPositions(plan).map((position) => `fresh.c${position}`);
   if (keys.length === 0) return 'FALSE';
-  return `EXISTS (SELECT 1 FROM fresh GROUP BY ${keys.join(', ')} HAVING pg_catalog.count(*) > 1)`;
+  return `EXISTS (SELECT 1 FROM fresh GROUP BY ${keys.join(', ')} HAVING count(*) > 1)`;
 }
 
-function labelFilterOf(plan: PlanRequest, reference: (position: number) => string): string {
+function freshFilter(plan: PlanRequest): string {
   const { window } = plan.definition.compiled;
   if (window === null || plan.ranges.length === 0) return 'TRUE';
-  return labelFilter(reference(positionOf(plan, window.column)), window, plan.ranges);
+  return labelFilter(`q.c${positionOf(plan, window.column)}`, plan.ranges, labelFromBounds(plan.ranges));
+}
+
+function sinkFilter(plan: PlanRequest, reference: (position: number) => string): string {
+  const { window } = plan.definition.compiled;
+  if (window === null || plan.ranges.length === 0) return 'TRUE';
+  return labelFilter(reference(positionOf(plan, window.column)), plan.ranges, (bound) => labelAt(window, bound));
 }
 
 function keyPositions(plan: PlanRequest): number[] {
