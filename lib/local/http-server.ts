@@ -18,13 +18,14 @@ export interface HttpServerOptions {
 export interface HttpServer {
   readonly port: number;
   readonly url: string;
-  /** No request is taken any more; those that run are answered first. */
+  /** No request is taken any more; those that run have two seconds to be answered. */
   stop(): Promise<void>;
 }
 
 /** API Gateway's limits: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 const LARGEST_BODY = 10 * 1024 * 1024;
 const INTEGRATION_TIMEOUT_MS = 30_000;
+const LONGEST_FAREWELL_MS = 2_000;
 
 /**
  * An HTTP API in front of one handler, for this machine only. Nobody has to log in, so requests that a web page makes the
@@ -47,8 +48,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     url: `http://${LOOPBACK}:${port}`,
     async stop() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
+      const tooLong = setTimeout(() => server.closeAllConnections(), LONGEST_FAREWELL_MS);
       await closed;
+      clearTimeout(tooLong);
     },
   };
 }

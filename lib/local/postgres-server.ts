@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFile, readlink, realpath, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SluiceError } from '../errors.ts';
@@ -38,7 +38,11 @@ export interface PostgresServer {
   stop(how?: 'immediate'): Promise<void>;
 }
 
+/** Line of `postmaster.pid` (`LOCK_FILE_LINE_PM_STATUS` of PostgreSQL's `utils/pidfile.h`), counted from 0. */
+const PM_STATUS = 7;
 const LONGEST_FAREWELL_MS = 10_000;
+/** A server notices the end of its parent within this time. */
+const LATEST_FAREWELL_MS = 1_000;
 const POLL_MS = 100;
 
 const DEFAULTS: Readonly<Record<string, string>> = {
@@ -165,21 +169,24 @@ function signal(pid: number, name: NodeJS.Signals | 0): boolean {
 
 /**
  * A lock that a crash left behind keeps the server from starting if its process id has since been given to another process
- * of the same user. The server looks after every other case.
+ * of the same user. Throws `conflict` where a server is at work in the folder. The server looks after every other case.
  */
 async function removeStaleLock(cluster: string): Promise<void> {
   const path = join(cluster, 'postmaster.pid');
-  const text = await readFile(path, 'utf8').catch(() => '');
-  const pid = Number(text.split('\n', 1)[0]);
-  if (!Number.isInteger(pid) || pid <= 0) return;
   const folder = await realpath(cluster);
-  // A server whose parent was killed a moment ago is on its way out.
-  for (let waited = 0; waited < LONGEST_FAREWELL_MS && signal(pid, 0); waited += POLL_MS) {
+  for (let waited = 0; ; waited += POLL_MS) {
+    const lines = (await readFile(path, 'utf8').catch(() => '')).split('\n');
+    const pid = Number(lines[0]);
+    if (!Number.isInteger(pid) || pid <= 0 || !signal(pid, 0)) return;
     // A server's working directory is its data folder. Unreadable: no /proc here, or the process has just ended.
     const at = await readlink(`/proc/${pid}/cwd`).catch(() => folder);
-    if (at !== folder) {
-      await rm(path, { force: true });
-      return;
+    if (at !== folder) return rm(path, { force: true });
+    // A server whose parent was killed a moment ago is on its way out.
+    if (waited >= (lines[PM_STATUS]?.trim() === 'stopping' ? LONGEST_FAREWELL_MS : LATEST_FAREWELL_MS)) {
+      throw new SluiceError(
+        'conflict',
+        `The data folder ${dirname(cluster)} is in use by another server (process ${pid}). Stop that one, or choose another folder.`,
+      );
     }
     await delay(POLL_MS);
   }
