@@ -82,21 +82,28 @@ interface Change {
   readonly offset: Micros;
 }
 
-function createZoneOffsets(format: Intl.DateTimeFormat): ZoneOffsets {
-  /** By number of the block: the offset at its start, then each change inside it. */
-  const blocks = new Map<number, readonly Change[]>();
+interface Block {
+  /** The offset at the start, then each change before the end. */
+  readonly changes: readonly Change[];
+  /** Seconds that the zone is ahead of UTC at the start, and at the end. */
+  readonly first: number;
+  readonly last: number;
+}
 
-  function block(index: number): readonly Change[] {
+function createZoneOffsets(format: Intl.DateTimeFormat): ZoneOffsets {
+  const blocks = new Map<number, Block>();
+
+  function changesIn(index: number): readonly Change[] {
     const known = blocks.get(index);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.changes;
     const from = index * BLOCK_SECONDS;
     const to = from + BLOCK_SECONDS;
-    const next = blocks.get(index + 1)?.[0];
-    const last = next === undefined ? offsetSeconds(format, to) : Number(next.offset / SECOND);
-    const found = changes(format, from, to, last);
+    const first = blocks.get(index - 1)?.last ?? offsetSeconds(format, from);
+    const last = blocks.get(index + 1)?.first ?? offsetSeconds(format, to);
+    const changes = findChanges(format, from, first, to, last);
     if (blocks.size >= MAX_BLOCKS) blocks.clear();
-    blocks.set(index, found);
-    return found;
+    blocks.set(index, { changes, first, last });
+    return changes;
   }
 
   function segments(from: bigint, to: bigint): OffsetSegment[] {
@@ -105,7 +112,7 @@ function createZoneOffsets(format: Intl.DateTimeFormat): ZoneOffsets {
     let offset: Micros | null = null;
     const lastBlock = Number(floorDiv(to - 1n, BLOCK));
     for (let index = Number(floorDiv(from, BLOCK)); index <= lastBlock; index += 1) {
-      for (const change of block(index)) {
+      for (const change of changesIn(index)) {
         if (change.at >= to || change.offset === offset) continue;
         if (offset !== null && change.at > start) {
           found.push({ start, end: change.at, offset });
@@ -120,7 +127,7 @@ function createZoneOffsets(format: Intl.DateTimeFormat): ZoneOffsets {
 
   function offsetAt(t: bigint): Micros {
     let offset: Micros = 0n;
-    for (const change of block(Number(floorDiv(t, BLOCK)))) {
+    for (const change of changesIn(Number(floorDiv(t, BLOCK)))) {
       if (change.at <= t) offset = change.offset;
     }
     return offset;
@@ -129,10 +136,10 @@ function createZoneOffsets(format: Intl.DateTimeFormat): ZoneOffsets {
   return { offsetAt, segments };
 }
 
-/** The offset at `from`, then every change up to `to`, whose offset is given. All in seconds. */
-function changes(format: Intl.DateTimeFormat, from: number, to: number, last: number): Change[] {
-  let offset = offsetSeconds(format, from);
-  const found = [change(from, offset)];
+/** The offset at `from`, then every change before `to`. All in seconds. */
+function findChanges(format: Intl.DateTimeFormat, from: number, first: number, to: number, last: number): Change[] {
+  const found = [change(from, first)];
+  let offset = first;
   let known = from;
   while (offset !== last) {
     let changed = to;
@@ -141,10 +148,11 @@ function changes(format: Intl.DateTimeFormat, from: number, to: number, last: nu
       if (offsetSeconds(format, middle) === offset) known = middle;
       else changed = middle;
     }
+    // A change at the very end belongs to the next block.
+    if (changed === to) break;
     offset = offsetSeconds(format, changed);
     known = changed;
-    // A change at the very end belongs to the next block.
-    if (changed < to) found.push(change(changed, offset));
+    found.push(change(changed, offset));
   }
   return found;
 }
