@@ -3,7 +3,7 @@ import type { EngineDeps } from '../engine/deps.ts';
 import { type MarkedFlow, markFlow } from '../engine/marks.ts';
 import { DEFAULT_OPTIONS } from '../flow/options.ts';
 import { checkInput } from './check-input.ts';
-import { markReaders } from './mark-routes.ts';
+import { markReaders } from './mark-readers.ts';
 import { changeOf, checkMarks, markFields } from './mark-schema.ts';
 import { checkFlowName, parseTablePath } from './names.ts';
 import { strictObject } from './strict-object.ts';

@@ -1,10 +1,7 @@
 import { z } from 'zod';
-import type { EngineDeps } from '../engine/deps.ts';
-import type { Change, MarkedFlow } from '../engine/marks.ts';
-import { markFlow, markTable } from '../engine/marks.ts';
-import { SluiceError } from '../errors.ts';
-import type { TableName } from '../flow/definition.ts';
+import { markFlow } from '../engine/marks.ts';
 import { DEFAULT_OPTIONS } from '../flow/options.ts';
+import { markReaders } from './mark-readers.ts';
 import { changeOf, markBody } from './mark-schema.ts';
 import { checkFlowName, parseTablePath } from './names.ts';
 import { markedAnswer } from './response-schemas.ts';
@@ -58,18 +55,3 @@ export const markRoutes: readonly Route[] = [
     },
   }),
 ];
-
-/** A mark that reaches no flow is most likely a misspelt table, and would be lost without a word. Throws `table_not_found`. */
-export async function markReaders(
-  engine: EngineDeps,
-  connection: string,
-  table: TableName,
-  change: Change,
-): Promise<readonly MarkedFlow[]> {
-  const marked = await markTable(engine, connection, table, change);
-  if (marked.length > 0) return marked;
-  throw new SluiceError(
-    'table_not_found',
-    `no flow reads table ${table.schema}.${table.table} of connection ${connection}; check schema, case and connection, or create the flow first`,
-  );
-}
