@@ -1,9 +1,9 @@
 import middy from '@middy/core';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
-import { errorResponse, statusOf } from '../lib/api/errors.ts';
+import { codeOf, errorResponse, statusOf } from '../lib/api/errors.ts';
 import { handleRequest } from '../lib/api/handle-request.ts';
-import type { ApiRequest, ApiResponse } from '../lib/api/http.ts';
 import { SluiceError } from '../lib/errors.ts';
+import { requestOf, resultOf } from './http-api.ts';
 import { type HandlerDeps, onFirstEvent } from './runtime.ts';
 
 export type ApiHandler = (
@@ -21,29 +21,16 @@ export function createApiHandler({ engine, log }: HandlerDeps): ApiHandler {
     const { requestId, http } = event.requestContext;
     const call = { deps: { engine }, millisLeft: context.getRemainingTimeInMillis() };
     const response = await handleRequest(call, requestOf(event), requestId, (error) => {
-      const line = { requestId, method: http.method, path: event.rawPath, status: statusOf(error), err: error };
-      if (line.status >= 500) log.error(line, 'the request failed');
-      else log.info(line, 'the request was refused');
+      const line = { requestId, method: http.method, path: event.rawPath, status: statusOf(error) };
+      // The message of a refusal may quote what was sent, which is for the sender alone.
+      if (line.status < 500) log.info({ ...line, code: codeOf(error) }, 'the request was refused');
+      else log.error({ ...line, err: error }, 'the request failed');
     });
     return resultOf(response);
   }, options).onError(({ event, error }) => {
     log.error({ requestId: event.requestContext?.requestId, err: error }, 'the request failed');
     return resultOf(errorResponse(error, event.requestContext?.requestId ?? 'unknown'));
   });
-}
-
-function requestOf(event: APIGatewayProxyEventV2): ApiRequest {
-  return {
-    method: event.requestContext.http.method,
-    path: event.rawPath,
-    query: event.rawQueryString,
-    headers: event.headers,
-    body: Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8'),
-  };
-}
-
-function resultOf({ status, headers, body }: ApiResponse): APIGatewayProxyStructuredResultV2 {
-  return { statusCode: status, headers: { ...headers }, body };
 }
 
 function outOfTime(): never {

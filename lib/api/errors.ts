@@ -40,6 +40,10 @@ export function statusOf(error: unknown): number {
   return STATUS[error.code];
 }
 
+export function codeOf(error: unknown): ErrorCode {
+  return error instanceof SluiceError ? error.code : 'internal';
+}
+
 /** The answer to a failed request. What is not a `SluiceError` is told without its message, which may hold anything. */
 export function errorResponse(error: unknown, requestId: string): ApiResponse {
   const status = statusOf(error);
