@@ -9,7 +9,8 @@ import type { PostgresFiles } from './postgres-files.ts';
 import { canTraverse, type ServerUser } from './server-user.ts';
 
 /** The superuser of the embedded server. */
-export const DATABASE_USER = 'sluice';
+/** Not `sluice`: a role's own name is the first schema of its search path, and `sluice` is the schema of the applied records. */
+export const DATABASE_USER = 'postgres';
 
 /** A folder that holds a database cluster (`cluster/`) and the superuser's password (`password`, readable by its owner only). */
 export interface PostgresData {
