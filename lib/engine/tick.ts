@@ -95,11 +95,14 @@ async function clearLapsedLease(deps: EngineDeps, flow: string, state: FlowState
   await deps.store.abort(flow, state, { ...state, version: state.version + 1n, lease: null });
 }
 
-/** Only a flow that goes oldest first, with more waiting than one read gives, needs a second one. */
+/**
+ * Only a flow that goes oldest first, with more waiting than one read gives, needs a second one. The state stays the one that
+ * was looked at: if it has moved since, the plan's first write is refused.
+ */
 async function inOrder(deps: EngineDeps, definition: FlowDefinition, loaded: LoadedFlow): Promise<LoadedFlow> {
   if (definition.options.order === 'newest' || !loaded.more) return loaded;
   const oldest = await deps.store.load(definition.name, { limit: DIRTY_WINDOWS_READ, order: 'oldest' });
-  return oldest === null ? loaded : oldest;
+  return oldest === null ? loaded : { ...oldest, state: loaded.state, definition };
 }
 
 /** A frontend that fails before a plan has begun is recorded all the same, so that the state shows why nothing happens. */
