@@ -3,11 +3,13 @@ import type { FlowDefinition, TableName } from '../flow/definition.ts';
 import type { FlowState } from './flow-store.ts';
 
 /** UTF-8 bytes. With them every stored item stays far under DynamoDB's 400 KB. */
-export const MAX_QUERY_BYTES = 64 * 1024;
+const MAX_QUERY_BYTES = 64 * 1024;
 export const MAX_FLOW_NAME_BYTES = 63;
 /** Dirty windows that one plan consumes. */
-export const MAX_CONSUMED = 100;
-export const MAX_PAGE = 1000;
+const MAX_CONSUMED = 100;
+/** Those of a plan, and those of earlier ones that one load still shows. */
+const MAX_SETTLE = 2 * MAX_CONSUMED;
+const MAX_PAGE = 1000;
 /** UTF-8 bytes of connection, schema and table together: escaped, they still fit a DynamoDB key of 2,048. */
 const MAX_TABLE_BYTES = 600;
 
@@ -41,6 +43,8 @@ export function checkTable(connection: string, { schema, table }: TableName): vo
 export function checkDefinition(definition: FlowDefinition): void {
   checkFlowName(definition.name);
   for (const source of definition.compiled.sources) checkTable(definition.options.connection, source);
+  checkWellFormed('a query', definition.query);
+  checkWellFormed('a comment', definition.comment ?? '');
   const bytes = Buffer.byteLength(definition.query);
   if (bytes <= MAX_QUERY_BYTES) return;
   throw new SluiceError(
@@ -51,12 +55,14 @@ export function checkDefinition(definition: FlowDefinition): void {
 
 export function checkState(flow: string, state: FlowState): void {
   checkFlowName(flow);
-  const consumed = Math.max(state.inFlight?.consumed.length ?? 0, state.settle.length);
-  if (consumed <= MAX_CONSUMED) return;
-  throw new SluiceError(
-    'internal',
-    `flow ${flow}: a plan consumes ${consumed} dirty windows; at most ${MAX_CONSUMED} are allowed`,
-  );
+  const consumed = state.inFlight?.consumed.length ?? 0;
+  if (consumed > MAX_CONSUMED) throw overBound(flow, 'a plan consumes', consumed, MAX_CONSUMED);
+  const settle = state.settle.length;
+  if (settle > MAX_SETTLE) throw overBound(flow, 'a commit leaves to settle', settle, MAX_SETTLE);
+}
+
+function overBound(flow: string, what: string, count: number, most: number): SluiceError {
+  return new SluiceError('internal', `flow ${flow}: ${what} ${count} dirty windows; at most ${most} are allowed`);
 }
 
 export function checkLimit(limit: number): void {

@@ -84,7 +84,7 @@ export interface LoadedFlow {
   readonly state: FlowState;
   /** Absent after DROP and before the first CREATE is complete. */
   readonly definition: FlowDefinition | null;
-  /** Newest first; at most the bound that was asked for. */
+  /** In the order and at most as many as asked for. */
   readonly dirty: readonly DirtyWindow[];
   /** More dirty windows exist than were read. */
   readonly more: boolean;
@@ -132,7 +132,11 @@ export interface FlowStore {
   /** One strongly consistent Query. null: no such flow was ever created. Reads at most `limit` dirty windows, in `order`. */
   load(flow: string, read: { limit: number; order: 'newest' | 'oldest' }): Promise<LoadedFlow | null>;
 
-  /** These three are one conditional write of the whole state item; they differ in what the writer means by it. */
+  /**
+   * These three are one conditional write of the whole state item, stored as given; they differ in what the writer means by it.
+   * A writer raises `next.version` above the one it held. Repeating a call with the same object `next` is a repetition of the same
+   * write: it succeeds if the first was applied and nobody has written since.
+   */
   begin(flow: string, held: Held, next: FlowState): Promise<void>;
   commit(flow: string, held: Held, next: FlowState): Promise<void>;
   abort(flow: string, held: Held, next: FlowState): Promise<void>;
@@ -141,7 +145,10 @@ export interface FlowStore {
   settle(flow: string, consumed: readonly ConsumedWindow[]): Promise<void>;
   /** One unconditional write per (flow, range), each with a fresh random version. Equal pairs are written once. */
   markDirty(marks: readonly { flow: string; range: TimeRange }[]): Promise<void>;
-  /** Removes every dirty window of a dropped flow. */
+  /**
+   * Removes every dirty window of a flow that is dropped or being dropped. It leaves those of a flow that has been created anew,
+   * so that a late call does no harm.
+   */
   clearDirty(flow: string): Promise<void>;
 
   /** Which flows read a table: one Query. */
@@ -153,10 +160,10 @@ export interface FlowStore {
   releaseSink(connection: string, sink: TableName, flow: string): Promise<void>;
   /**
    * Writes, in this order, the reader items of the sources, the definition, the listing; then removes reader items of
-   * `previous` that are no longer true. Repeating it converges.
+   * `previous` that are no longer true. Repeating it converges. Nothing of a later generation is overwritten or removed: `conflict`.
    */
   putDefinition(definition: FlowDefinition, previous: FlowDefinition | null): Promise<void>;
-  /** Removes the listing, the reader items and, last, the definition. */
+  /** Removes the listing, the reader items and, last, the definition. What a later generation has written stays. */
   removeDefinition(definition: FlowDefinition): Promise<void>;
   /** By name. `cursor` is opaque and comes from the previous page. */
   list(page: { limit: number; cursor?: string }): Promise<{ flows: readonly FlowListing[]; cursor?: string }>;

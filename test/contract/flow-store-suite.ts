@@ -1,26 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { FlowStore } from '../../lib/store/flow-store.ts';
-import type { Instant } from '../../lib/window/instant.ts';
-import type { StoreFaults } from '../support/store-faults.ts';
 import { CLAIM_CHECKS } from './store-claim-checks.ts';
 import { DEFINITION_CHECKS } from './store-definition-checks.ts';
 import { DIRTY_CHECKS } from './store-dirty-checks.ts';
 import { RUN_CHECKS } from './store-run-checks.ts';
 import { STATE_CHECKS } from './store-state-checks.ts';
-
-export interface StoreUnderTest {
-  readonly store: FlowStore;
-  /** The same state through the store of another worker. */
-  readonly other: FlowStore;
-  /** Of the requests of `store`. */
-  readonly faults: StoreFaults;
-  /** A clock that both stores share. */
-  setNow(now: Instant): void;
-  close(): Promise<void>;
-}
-
-/** Throws where a store does not keep the promise of the title. Flow and table names are its own: they begin with `flow`. */
-export type StoreCheck = (under: StoreUnderTest, flow: string) => Promise<void>;
+import type { StoreCheck, StoreUnderTest } from './store-under-test.ts';
 
 export const STORE_CHECKS: Readonly<Record<string, StoreCheck>> = {
   ...STATE_CHECKS,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { StoreCheck } from './flow-store-suite.ts';
 import { HOSTILE_NAMES, sampleDefinition } from './store-samples.ts';
+import type { StoreCheck } from './store-under-test.ts';
 
 export const CLAIM_CHECKS: Record<string, StoreCheck> = {
   'a sink is claimed by one flow, again by the same, and free once it is released': async ({ store, other }, flow) => {

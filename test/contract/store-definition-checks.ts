@@ -2,8 +2,8 @@ import { expect } from 'vitest';
 import type { FlowDefinition } from '../../lib/flow/definition.ts';
 import type { FlowStore } from '../../lib/store/flow-store.ts';
 import { HOUR, instant } from '../../lib/window/instant.ts';
-import type { StoreCheck } from './flow-store-suite.ts';
 import { bareState, HOSTILE_NAMES, sampleDefinition, U64_MAX } from './store-samples.ts';
+import type { StoreCheck } from './store-under-test.ts';
 
 async function definitionOf(store: FlowStore, flow: string): Promise<FlowDefinition | null | undefined> {
   return (await store.load(flow, { limit: 1, order: 'newest' }))?.definition;

@@ -2,8 +2,8 @@ import { expect } from 'vitest';
 import type { ConsumedWindow, DirtyWindow, FlowStore } from '../../lib/store/flow-store.ts';
 import { INSTANT_MAX, INSTANT_MIN, instant } from '../../lib/window/instant.ts';
 import { ALL_TIME, type TimeRange } from '../../lib/window/time-range.ts';
-import type { StoreCheck } from './flow-store-suite.ts';
 import { bareState, HOSTILE_NAMES, hours, sampleDefinition } from './store-samples.ts';
+import type { StoreCheck } from './store-under-test.ts';
 
 async function dirtyOf(store: FlowStore, flow: string): Promise<readonly DirtyWindow[]> {
   return (await store.load(flow, { limit: 1000, order: 'newest' }))?.dirty ?? [];

@@ -3,8 +3,9 @@ import type { Instant } from '../../lib/window/instant.ts';
 import { faultyRequests } from '../support/faulty-memory.ts';
 import { createMemoryStore, createMemoryTables, type MissingGuard } from '../support/memory-store.ts';
 import { StoreFaults } from '../support/store-faults.ts';
-import { flowStoreContract, STORE_CHECKS, type StoreUnderTest } from './flow-store-suite.ts';
+import { flowStoreContract, STORE_CHECKS } from './flow-store-suite.ts';
 import { NOON } from './store-samples.ts';
+import type { StoreUnderTest } from './store-under-test.ts';
 
 function memoryUnderTest(without?: MissingGuard): StoreUnderTest {
   const tables = createMemoryTables();

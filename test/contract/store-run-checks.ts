@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { FlowStore, RunRecord } from '../../lib/store/flow-store.ts';
 import { DAY, plus, SECOND } from '../../lib/window/instant.ts';
-import type { StoreCheck } from './flow-store-suite.ts';
 import { HOSTILE_NAMES, NOON, sampleRun, U64_MAX } from './store-samples.ts';
+import type { StoreCheck } from './store-under-test.ts';
 
 async function allRuns(store: FlowStore, flow: string, limit: number): Promise<RunRecord[][]> {
   const pages: RunRecord[][] = [];

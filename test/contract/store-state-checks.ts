@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 import type { FlowState, FlowStore } from '../../lib/store/flow-store.ts';
 import { instant } from '../../lib/window/instant.ts';
-import type { StoreCheck } from './flow-store-suite.ts';
 import { bareState, HOSTILE_NAMES, NOON, sampleState, U64_MAX } from './store-samples.ts';
+import type { StoreCheck } from './store-under-test.ts';
 
 const NEWEST = { limit: 100, order: 'newest' } as const;
 
-export async function stateOf(store: FlowStore, flow: string): Promise<FlowState | undefined> {
+async function stateOf(store: FlowStore, flow: string): Promise<FlowState | undefined> {
   return (await store.load(flow, NEWEST))?.state;
 }
 
@@ -224,7 +224,14 @@ export const STATE_CHECKS: Record<string, StoreCheck> = {
     const state = sampleState({ inFlight: { ...inFlight, consumed: full }, settle: full });
     await store.begin(flow, null, state);
     expect(await stateOf(store, flow)).toEqual(state);
-    const over = { ...state, version: state.version + 1n, settle: windows };
+    const over = { ...state, version: state.version + 1n, inFlight: { ...inFlight, consumed: windows } };
     await expect(store.commit(flow, state, over)).rejects.toMatchObject({ code: 'internal' });
+    // Beside those of its own plan, a commit names those of earlier ones that a load still showed.
+    const settle = [...windows.slice(1), ...full.map((window) => ({ ...window, version: 'earlier' }))];
+    const both = { ...state, version: state.version + 1n, settle };
+    await store.commit(flow, state, both);
+    expect(await stateOf(store, flow)).toEqual(both);
+    const more = { ...both, version: both.version + 1n, settle: [...settle, ...windows.slice(0, 1)] };
+    await expect(store.commit(flow, both, more)).rejects.toMatchObject({ code: 'internal' });
   },
 };

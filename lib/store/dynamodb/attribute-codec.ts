@@ -15,6 +15,14 @@ export const text: AttributeCodec<string> = {
   decode: (value, path) => value?.S ?? unreadable(path, 'text', value),
 };
 
+/** Text of no fixed length that only people read: cut off rather than let an item grow past what can be stored. */
+export function clippedText(most: number): AttributeCodec<string> {
+  return {
+    encode: (value) => text.encode(value.length <= most ? value : `${value.slice(0, most).toWellFormed()}…`),
+    decode: text.decode,
+  };
+}
+
 /** 64 bits and more, exact: decimal digits in text. */
 export const bigintText: AttributeCodec<bigint> = {
   encode: (value) => ({ S: value.toString() }),

@@ -83,7 +83,7 @@ export function sortableInstant(t: Instant): string {
   return sortableUnsigned(t + OFFSET);
 }
 
-export function parseSortableInstant(text: string): Instant {
+function parseSortableInstant(text: string): Instant {
   return (BigInt(text) - OFFSET) as Instant;
 }
 

@@ -29,6 +29,7 @@ import {
   bigintText,
   boolean,
   branded,
+  clippedText,
   list,
   nullable,
   number,
@@ -63,7 +64,10 @@ const inFlightPlan = record<InFlightPlan>({
   more: boolean,
 });
 
-const runError = record<RunError>({ code: text, message: text, at: instant });
+/** A server's message can be as long as the statement that it complains about. */
+const explanation = clippedText(2_000);
+
+const runError = record<RunError>({ code: text, message: explanation, at: instant });
 
 /** As pairs: a region may have any name, and a map loses `__proto__`. */
 const checkpoints: AttributeCodec<Readonly<Record<string, string>>> = (() => {
@@ -168,7 +172,7 @@ export const runRecord = record<RunRecord>({
   coverage,
   ranges: list(range),
   outcome: oneOf('committed', 'recovered', 'failed', 'abandoned'),
-  reason: text,
+  reason: explanation,
   rows: nullable(
     record<NonNullable<RunRecord['rows']>>({ inserted: bigintText, updated: bigintText, deleted: bigintText }),
   ),
