@@ -235,12 +235,7 @@ describe('the API over PostgreSQL and DynamoDB', () => {
     it.each(['trips', 'public.trips', 'TRIPS', '"trips"', '"public"."trips"', 'trips?connection=default'])(
       'of the table %s reach every flow that reads it',
       async (table) => {
-        await call('PUT', '/flows/daily', {
-          body: {
-            sink: 'daily',
-            query: QUERY.replace("'hour'", "'day', ").replace(', , at', ', at').replace(' , at', ', at'),
-          },
-        });
+        await call('PUT', '/flows/daily', { body: { sink: 'daily', query: QUERY.replace("'hour'", "'day'") } });
         await api.quiet();
         const body = { ranges: [['2024-02-29T10:30:00Z', '2024-02-29T12:30:00+01:00']] };
         const [name = '', query] = table.split('?');
