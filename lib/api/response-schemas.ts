@@ -87,7 +87,7 @@ export const droppedAnswer = answer(
   }),
 );
 
-export const rowsAnswer = answer(
+const rowsAnswer = answer(
   'Rows',
   z.strictObject({ columns: z.array(z.string()), rows: z.array(z.array(z.string().nullable())) }),
 );

@@ -7,7 +7,7 @@ import { hourlyDefinition } from './definitions.ts';
 import { createMemoryFrontend, MemoryDatabase } from './memory-frontend.ts';
 import { createMemoryStore, createMemoryTables, type MemoryTables } from './memory-store.ts';
 
-export const MEMORY_SOURCE = { schema: 'public', table: 'source' };
+const MEMORY_SOURCE = { schema: 'public', table: 'source' };
 
 export interface MemoryEngine {
   readonly deps: EngineDeps;
