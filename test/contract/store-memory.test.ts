@@ -36,6 +36,7 @@ describe('control: the contract notices an in-memory store', () => {
     state_condition: 'a commit after another worker took a new epoch is a conflict and changes nothing',
     write_id: 'a begin whose answer is lost succeeds when it is sent again',
     settle_condition: 'a settle that is replayed spares a mark that was made after the first',
+    random_versions: 'a settle that is replayed spares a mark that was made after the first',
     generation: 'a removal that comes late spares the definition of a successor of the same name',
   };
   for (const [without, title] of Object.entries(noticedBy) as [MissingGuard, string][]) {

@@ -23,7 +23,7 @@ export type StoreOperation = 'GetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'D
 export type RequestHook = <T>(operation: StoreOperation, apply: () => T) => Promise<T>;
 
 /** A guard that is left out, to show that its absence is noticed. */
-export type MissingGuard = 'state_condition' | 'write_id' | 'settle_condition' | 'generation';
+export type MissingGuard = 'state_condition' | 'write_id' | 'settle_condition' | 'random_versions' | 'generation';
 
 interface Stored<T> {
   readonly value: T;
@@ -91,8 +91,12 @@ export function createMemoryStore({
   const dirtyOf = (flow: string) => inner(tables.dirty, flow);
 
   function mark(flow: string, { start, end }: TimeRange): Promise<unknown> {
-    const version = random();
-    return one('UpdateItem', () => dirtyOf(flow).set(rangeKey({ start, end }), { start, end, version }));
+    const fresh = random();
+    const key = rangeKey({ start, end });
+    return one('UpdateItem', () => {
+      const version = without === 'random_versions' ? counted(dirtyOf(flow).get(key)) : fresh;
+      return dirtyOf(flow).set(key, { start, end, version });
+    });
   }
 
   function unmark(flow: string, window: DirtyWindow): Promise<unknown> {
@@ -300,6 +304,11 @@ export function createMemoryStore({
       return last === undefined ? { runs } : { runs, cursor: toCursor('runs', last) };
     },
   };
+}
+
+/** As a counter in the item would do: it begins anew once the item was deleted. */
+function counted(former: DirtyWindow | undefined): string {
+  return String(Number(former?.version ?? 0) + 1);
 }
 
 function inner<T>(map: Map<string, Map<string, T>>, key: string): Map<string, T> {
