@@ -1,7 +1,6 @@
 import middy from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { applyMarkEvent } from '../lib/api/mark-event.ts';
-import type { MarkedFlow } from '../lib/engine/marks.ts';
 import { type HandlerDeps, onFirstEvent } from './runtime.ts';
 
 /** An EventBridge event of type `Sluice Mark`, of which only the detail is read. */
@@ -10,7 +9,10 @@ export interface MarkEvent {
   readonly detail: unknown;
 }
 
-export type IngestHandler = (event: MarkEvent, context: Context) => Promise<readonly MarkedFlow[]>;
+/** How many dirty windows were written, by flow. */
+export type IngestAnswer = readonly { readonly flow: string; readonly windows: number }[];
+
+export type IngestHandler = (event: MarkEvent, context: Context) => Promise<IngestAnswer>;
 
 /**
  * Marks windows dirty. Whatever cannot be marked ends in an error, so that Lambda tries again and at last keeps the event
@@ -22,7 +24,7 @@ export function createIngestHandler({ engine, log }: HandlerDeps): IngestHandler
     for (const { flow, marked: ranges } of marked) {
       log.info({ flow, action: 'marked', event: event.id }, `${ranges.length} dirty windows from an event`);
     }
-    return marked;
+    return marked.map(({ flow, marked: ranges }) => ({ flow, windows: ranges.length }));
   }).onError(({ event, error }) => {
     log.error({ event: event?.id, err: error }, 'the mark event failed');
   });

@@ -12,7 +12,15 @@ export interface TickEvent {
   readonly detail: TickDetail;
 }
 
-export type TickHandler = (event: TickEvent, context: Context) => Promise<TickOutcome>;
+/** A tick's outcome as JSON, which Lambda makes of it and which has no place for a bigint. */
+export interface TickAnswer {
+  readonly action: TickOutcome['action'];
+  readonly reason: string;
+  readonly epoch: string | null;
+  readonly more: boolean;
+}
+
+export type TickHandler = (event: TickEvent, context: Context) => Promise<TickAnswer>;
 
 /**
  * One tick of one flow. An event that is late, doubled or for a flow that is gone ends in an answer; what ends in an error
@@ -21,12 +29,18 @@ export type TickHandler = (event: TickEvent, context: Context) => Promise<TickOu
 export function createTickHandler({ engine, log }: HandlerDeps): TickHandler {
   return middy(async (event: TickEvent, context: Context) => {
     const { flow, reason } = readDetail(event);
-    return await tick(engine, {
+    const {
+      action,
+      reason: why,
+      epoch,
+      more,
+    } = await tick(engine, {
       flow,
       owner: ownerOf(context),
       deadline: deadlineOf(context, engine.clock()),
       trigger: reason === 'schedule' ? 'schedule' : 'request',
     });
+    return { action, reason: why, epoch: epoch === undefined ? null : String(epoch), more };
   }).onError(({ event, error }) => {
     log.error({ flow: event?.detail?.flow, err: error }, 'the tick failed');
   });

@@ -32,7 +32,10 @@ describe('ingest handler', () => {
   it('marks the windows of every flow that reads the table', async () => {
     const { ingest, dirty } = await setUp();
     const marked = await ingest({ table: 'public.source', timestamps: [t] });
-    expect(marked.map(({ flow }) => flow)).toEqual(['f', 'g']);
+    expect(JSON.parse(JSON.stringify(marked))).toEqual([
+      { flow: 'f', windows: 1 },
+      { flow: 'g', windows: 1 },
+    ]);
     expect(dirty()).toEqual([
       ['f', ...WINDOW],
       ['g', ...WINDOW],

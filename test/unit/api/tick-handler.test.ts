@@ -28,7 +28,14 @@ describe('tick handler', () => {
     engine.database.source.set(1, { id: 1, time: engine.now(), key: 'a', value: 5 });
     await engine.create('f');
     const outcome = await tick(event('f', 'created'), context());
-    expect(outcome).toMatchObject({ action: 'committed', more: false, rows: { inserted: 1n } });
+    expect(outcome).toEqual({
+      action: 'committed',
+      reason: expect.any(String),
+      epoch: expect.stringMatching(/^\d+$/),
+      more: false,
+    });
+    expect(JSON.parse(JSON.stringify(outcome))).toEqual(outcome);
+    expect(engine.database.sink({ schema: 'public', table: 'sink of f' }).size).toBe(1);
     expect(await tick(event('f'), context())).toMatchObject({ action: 'idle' });
   });
 
