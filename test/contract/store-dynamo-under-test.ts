@@ -9,9 +9,13 @@ import type { StoreUnderTest } from './store-under-test.ts';
 
 /** `sabotage` and `random` are for controls: a store that is wrong on purpose. */
 export async function dynamoUnderTest(
-  options: { readonly sabotage?: (client: DynamoDBClient) => void; readonly random?: () => string } = {},
+  options: {
+    readonly endpoint?: string;
+    readonly sabotage?: (client: DynamoDBClient) => void;
+    readonly random?: () => string;
+  } = {},
 ): Promise<StoreUnderTest> {
-  const table = await createTestTable();
+  const table = await createTestTable(options.endpoint);
   const faults = new StoreFaults();
   let now = NOON;
   const client = table.client();

@@ -1,4 +1,7 @@
+import { testDynamoServers } from '../support/dynamo-table.ts';
 import { flowStoreContract } from './flow-store-suite.ts';
 import { dynamoUnderTest } from './store-dynamo-under-test.ts';
 
-flowStoreContract('DynamoDB on dynalite', () => dynamoUnderTest());
+for (const { name, endpoint } of testDynamoServers()) {
+  flowStoreContract(`DynamoDB on ${name}`, () => dynamoUnderTest({ endpoint }));
+}

@@ -11,13 +11,22 @@ export interface TestTable {
   drop(): Promise<void>;
 }
 
-/** A state table of one's own on the run's dynalite. */
-export async function createTestTable(): Promise<TestTable> {
+/** The run's dynalite, and the server named by SLUICE_TEST_DYNAMODB_URL if set: the contract suite runs over each. */
+export function testDynamoServers(): { readonly name: string; readonly endpoint: string }[] {
+  const other = process.env['SLUICE_TEST_DYNAMODB_URL'];
+  return [
+    { name: 'dynalite', endpoint: inject('dynamoEndpoint') },
+    ...(other ? [{ name: 'SLUICE_TEST_DYNAMODB_URL', endpoint: other }] : []),
+  ];
+}
+
+/** A state table of one's own on `endpoint` (default: the run's dynalite). */
+export async function createTestTable(endpoint: string = inject('dynamoEndpoint')): Promise<TestTable> {
   const tableName = `test-${randomUUID()}`;
   const clients: DynamoDBClient[] = [];
   const client = () => {
     const made = createDynamoClient({
-      endpoint: inject('dynamoEndpoint'),
+      endpoint,
       region: 'us-east-1',
       credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
     });
