@@ -90,7 +90,7 @@ function inexactRows(sink: string, keys: readonly string[], floats: readonly str
       : `ROW(${keys.map((key) => `f.${key}`)})::record = ROW(${keys.map((key) => `s.${key}`)})::record`;
   const off = floats.map(
     (name) =>
-      `(f.${name} IS NULL) <> (s.${name} IS NULL) OR (f.${name} <> s.${name} AND NOT coalesce(abs(f.${name} - s.${name}) <= ${TOLERANCE} * greatest(abs(f.${name}), abs(s.${name})), false))`,
+      `(f.${name} IS NULL) <> (s.${name} IS NULL) OR (f.${name} <> s.${name} AND NOT coalesce(abs(f.${name} - s.${name}) < ${TOLERANCE} * greatest(abs(f.${name}), abs(s.${name})), false))`,
   );
   return `SELECT ${[...keys, ...floats].map((name) => `s.${name}`).join(', ')} FROM fresh AS f JOIN ${sink} AS s ON ${joined} WHERE ${off.join(' OR ')}`;
 }

@@ -11,7 +11,10 @@ export interface DynaliteServer {
   stop(): Promise<void>;
 }
 
-/** DynamoDB's protocol, in this process, on a free loopback port. Without `dataDir` the tables live in memory. */
+/**
+ * DynamoDB's protocol, in this process, on a free loopback port. Without `dataDir` the tables live in memory. The caller sees to it
+ * that no other process uses the folder, which would end this one at the first request.
+ */
 export async function startDynalite(options: { readonly dataDir?: string } = {}): Promise<DynaliteServer> {
   const path = options.dataDir === undefined ? undefined : resolve(options.dataDir);
   if (path !== undefined) await mkdir(path, { recursive: true, mode: 0o700 });

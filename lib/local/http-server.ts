@@ -34,7 +34,11 @@ const LONGEST_FAREWELL_MS = 2_000;
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const server = createServer((request, response) => {
     answer(request, options).then(
-      (result) => send(response, result),
+      (result) => {
+        // A kept connection would hold up the end.
+        response.shouldKeepAlive &&= server.listening;
+        send(response, result);
+      },
       (error: unknown) => {
         if (request.errored !== null) return; // the client has hung up
         options.onError(error);

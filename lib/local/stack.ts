@@ -18,7 +18,7 @@ import type { FlowStore } from '../store/flow-store.ts';
 import { engineLog } from '../telemetry/engine-log.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { fromEpochMillis, type Instant, toEpochMillis } from '../window/instant.ts';
-import { startDynalite } from './dynalite-server.ts';
+import { type DynaliteServer, startDynalite } from './dynalite-server.ts';
 import type { PortWish } from './free-port.ts';
 import { startHttpServer } from './http-server.ts';
 import { lambdaContext } from './lambda-context.ts';
@@ -54,23 +54,17 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const { log } = options;
   const closers: (() => Promise<unknown>)[] = [];
   const stop = async (): Promise<void> => {
-    for (const close of closers.splice(0).reverse()) await close();
+    const failures: unknown[] = [];
+    for (const close of closers.splice(0).reverse()) await close().catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
   };
   try {
     const folder = options.dataDir === null ? null : resolve(options.dataDir);
     if (folder !== null) await mkdir(folder, { recursive: true, mode: 0o700 });
 
-    const dynamo = await startDynalite(folder === null ? {} : { dataDir: join(folder, 'dynamodb') });
-    closers.push(() => dynamo.stop());
-    const client = createDynamoClient({
-      endpoint: dynamo.endpoint,
-      region: 'local',
-      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-    });
-    closers.push(() => Promise.resolve(client.destroy()));
-    const store = createDynamoStore({ client, tableName: TABLE });
-    await createTable(client);
-
+    // Stopped last, started second: it is the other server that notices when somebody else uses the folder.
+    let dynamo: DynaliteServer | null = null;
+    closers.push(async () => dynamo?.stop());
     const clock = createLocalClock({
       tickSeconds: options.tickSeconds,
       deliver: async (flow, { reason, at }) => void (await tick(tickEvent(flow, reason, at), tickContext())),
@@ -89,6 +83,14 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       settings: SETTINGS,
     });
     closers.push(() => postgres.stop());
+    dynamo = await startDynalite(folder === null ? {} : { dataDir: join(folder, 'dynamodb') });
+    const client = createDynamoClient({
+      endpoint: dynamo.endpoint,
+      region: 'local',
+      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+    });
+    const store = createDynamoStore({ client, tableName: TABLE });
+    await createTable(client);
     const frontend = createPostgresFrontend({ connection: postgres.url, namespace: TABLE });
     closers.push(() => frontend.close());
 

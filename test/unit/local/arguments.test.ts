@@ -15,7 +15,19 @@ describe('command line', () => {
   });
 
   it('takes every flag', () => {
-    const argv = ['--once', '--data', 'state', '--empty', '--port', '1', '--database-port=65535', '--tick', '0.5', '--ready-file', 'ready.json'];
+    const argv = [
+      '--once',
+      '--data',
+      'state',
+      '--empty',
+      '--port',
+      '1',
+      '--database-port=65535',
+      '--tick',
+      '0.5',
+      '--ready-file',
+      'ready.json',
+    ];
     expect(parseArguments(argv)).toEqual({
       once: true,
       dataDir: 'state',
@@ -50,6 +62,8 @@ describe('command line', () => {
     [['--tick', '86401'], '--tick is "86401"; give seconds above 0 and up to 86400.'],
     [['--tick', '1e1'], '--tick is "1e1"; give seconds above 0 and up to 86400.'],
   ])('refuses %j and says what is wrong', (argv, message) => {
-    expect(() => parseArguments(argv)).toThrow(expect.objectContaining({ code: 'invalid_option', message: expect.stringContaining(message) }));
+    expect(() => parseArguments(argv)).toThrow(
+      expect.objectContaining({ code: 'invalid_option', message: expect.stringContaining(message) }),
+    );
   });
 });

@@ -17,7 +17,12 @@ function request(changes: Partial<HttpRequest> = {}): HttpRequest {
 describe('HTTP API event of a request', () => {
   it('has the shape of payload format 2.0', () => {
     const body = Buffer.from('{"sql": "SHOW FLOWS"}');
-    const headers = { host: '127.0.0.1:8123', 'content-type': 'application/json', 'user-agent': 'curl/8', cookie: 'a=1; b=2' };
+    const headers = {
+      host: '127.0.0.1:8123',
+      'content-type': 'application/json',
+      'user-agent': 'curl/8',
+      cookie: 'a=1; b=2',
+    };
     expect(httpApiEvent(request({ method: 'POST', target: '/sql', headers, body }))).toEqual({
       version: '2.0',
       routeKey: '$default',
@@ -56,9 +61,12 @@ describe('HTTP API event of a request', () => {
     expect(event?.requestContext.http.path).toBe(path);
   });
 
-  it.each(['/flows/%FF', '/flows/%', '/flows/%zz', 'http://elsewhere/flows', '*'])('refuses the target %s', (target) => {
-    expect(httpApiEvent(request({ target }))).toBeNull();
-  });
+  it.each(['/flows/%FF', '/flows/%', '/flows/%zz', 'http://elsewhere/flows', '*'])(
+    'refuses the target %s',
+    (target) => {
+      expect(httpApiEvent(request({ target }))).toBeNull();
+    },
+  );
 
   it('keeps the query string encoded and gives its parameters decoded, repeated ones joined', () => {
     const event = httpApiEvent(request({ target: '/flows?limit=5&name=a%26b&name=c+d&empty=' }));
@@ -89,8 +97,17 @@ describe('HTTP API event of a request', () => {
 
 describe('HTTP answer of a result', () => {
   it('takes status, headers, cookies and body as they are', () => {
-    const answer = httpAnswer({ statusCode: 202, headers: { Allow: 'GET', 'X-N': 1 }, cookies: ['a=1', 'b=2'], body: 'ä' });
-    expect(answer).toEqual({ status: 202, headers: { allow: 'GET', 'x-n': '1', 'set-cookie': ['a=1', 'b=2'] }, body: Buffer.from('ä') });
+    const answer = httpAnswer({
+      statusCode: 202,
+      headers: { Allow: 'GET', 'X-N': 1 },
+      cookies: ['a=1', 'b=2'],
+      body: 'ä',
+    });
+    expect(answer).toEqual({
+      status: 202,
+      headers: { allow: 'GET', 'x-n': '1', 'set-cookie': ['a=1', 'b=2'] },
+      body: Buffer.from('ä'),
+    });
   });
 
   it('decodes a body in base64', () => {

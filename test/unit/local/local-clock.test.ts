@@ -81,7 +81,9 @@ describe('local clock', () => {
     await time.pass(1);
     await time.pass(10_000);
     const start = Date.UTC(2026, 0, 1);
-    expect(ticks).toEqual([5, 10, 15].map((s) => ({ flow: 'f', reason: 'schedule', at: BigInt(start + s * 1000) * 1000n })));
+    expect(ticks).toEqual(
+      [5, 10, 15].map((s) => ({ flow: 'f', reason: 'schedule', at: BigInt(start + s * 1000) * 1000n })),
+    );
   });
 
   it('ticks more often than tickSeconds where a flow asks for it', async () => {
@@ -98,15 +100,18 @@ describe('local clock', () => {
     expect(ticks).toHaveLength(1);
   });
 
-  it.each([-3_600_000, 3_600_000, 86_400_000 * 365])('neither loses nor doubles a tick when the time of day jumps by %d ms', async (jump) => {
-    await clock.put('f', 60);
-    await time.pass(7_000);
-    time.timeOfDay += jump;
-    await time.pass(8_000);
-    expect(ticks).toHaveLength(3);
-    expect(ticks[2]!.at - ticks[1]!.at).toBe(5_000_000n);
-    expect(ticks[1]!.at - ticks[0]!.at).toBe(BigInt(jump + 5_000) * 1000n);
-  });
+  it.each([-3_600_000, 3_600_000, 86_400_000 * 365])(
+    'neither loses nor doubles a tick when the time of day jumps by %d ms',
+    async (jump) => {
+      await clock.put('f', 60);
+      await time.pass(7_000);
+      time.timeOfDay += jump;
+      await time.pass(8_000);
+      expect(ticks).toHaveLength(3);
+      expect(ticks[2]!.at - ticks[1]!.at).toBe(5_000_000n);
+      expect(ticks[1]!.at - ticks[0]!.at).toBe(BigInt(jump + 5_000) * 1000n);
+    },
+  );
 
   it('delivers a tick that is asked for at once', async () => {
     await clock.put('f', 60);
