@@ -80,7 +80,8 @@ export async function dropFlow(deps: EngineDeps, flow: string, { dropSink }: { d
   await deps.schedule.remove(flow);
   if (definition !== null) {
     await deps.store.releaseSink(definition.options.connection, definition.sink, flow);
-    await deps.store.removeDefinition(definition);
+    // Under the latest generation, so that readers which a replace has written before it ended half-way go too.
+    await deps.store.removeDefinition({ ...definition, generation: held.epoch });
   }
   await deps.store.clearDirty(flow);
   const tombstone: FlowState = {

@@ -23,7 +23,7 @@ const DIRTY_WINDOWS_READ = 100;
  */
 export async function tick(deps: EngineDeps, request: TickRequest): Promise<TickOutcome> {
   const { store, clock } = deps;
-  const loaded = await store.load(request.flow, { limit: DIRTY_WINDOWS_READ, order: 'newest' });
+  const loaded = await store.load(request.flow, { limit: DIRTY_WINDOWS_READ, order: 'as_defined' });
   const outcome = await decide(deps, request, loaded, clock()).catch((error: unknown) => {
     // The epoch moved between the read and the write: whoever moved it has the flow now.
     if (error instanceof SluiceError && error.code === 'conflict') return skipped(error.message);
@@ -62,10 +62,9 @@ async function runNextPlan(
   deps: EngineDeps,
   request: TickRequest,
   definition: FlowDefinition,
-  read: LoadedFlow,
+  loaded: LoadedFlow,
   now: Instant,
 ): Promise<TickOutcome> {
-  const loaded = await inOrder(deps, definition, read);
   let decision = planNext(definition, loaded, now, request.trigger, null);
   if (decision.kind === 'survey') {
     try {
@@ -93,16 +92,6 @@ async function runNextPlan(
 /** Left by somebody who ended between taking the lease and doing anything under it. */
 async function clearLapsedLease(deps: EngineDeps, flow: string, state: FlowState): Promise<void> {
   await deps.store.abort(flow, state, { ...state, version: state.version + 1n, lease: null });
-}
-
-/**
- * Only a flow that goes oldest first, with more waiting than one read gives, needs a second one. The state stays the one that
- * was looked at: if it has moved since, the plan's first write is refused.
- */
-async function inOrder(deps: EngineDeps, definition: FlowDefinition, loaded: LoadedFlow): Promise<LoadedFlow> {
-  if (definition.options.order === 'newest' || !loaded.more) return loaded;
-  const oldest = await deps.store.load(definition.name, { limit: DIRTY_WINDOWS_READ, order: 'oldest' });
-  return oldest === null ? loaded : { ...oldest, state: loaded.state, definition };
 }
 
 /** A frontend that fails before a plan has begun is recorded all the same, so that the state shows why nothing happens. */

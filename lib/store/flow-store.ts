@@ -80,6 +80,9 @@ export interface FlowState {
 /** What must still be true of the state item for a write to happen. `null`: no item exists. */
 export type Held = Pick<FlowState, 'epoch' | 'version'> | null;
 
+/** `as_defined`: as the flow's own definition says. */
+export type DirtyOrder = 'newest' | 'oldest' | 'as_defined';
+
 export interface LoadedFlow {
   readonly state: FlowState;
   /** Absent after DROP and before the first CREATE is complete. */
@@ -129,8 +132,11 @@ export interface FlowListing {
  * `throttled` and `store_unavailable` (both retryable) when the store does not answer.
  */
 export interface FlowStore {
-  /** One strongly consistent Query. null: no such flow was ever created. Reads at most `limit` dirty windows, in `order`. */
-  load(flow: string, read: { limit: number; order: 'newest' | 'oldest' }): Promise<LoadedFlow | null>;
+  /**
+   * One strongly consistent Query; a second one where the oldest windows are wanted and more than `limit` wait. null: no such flow
+   * was ever created. Reads at most `limit` dirty windows.
+   */
+  load(flow: string, read: { limit: number; order: DirtyOrder }): Promise<LoadedFlow | null>;
 
   /**
    * These three are one conditional write of the whole state item, stored as given; they differ in what the writer means by it.

@@ -47,6 +47,16 @@ export const DIRTY_CHECKS: Record<string, StoreCheck> = {
     expect(rangesOf(dirty)).toEqual(expected);
   },
 
+  'the order of the definition counts where none is asked for': async ({ store }, flow) => {
+    const newest = await withDirty(store, flow, [hours(-3n), hours(5n), hours(0n)]);
+    const undefinedYet = await store.load(flow, { limit: 10, order: 'as_defined' });
+    expect(undefinedYet?.dirty).toEqual(newest);
+    const definition = sampleDefinition(flow);
+    await store.putDefinition({ ...definition, options: { ...definition.options, order: 'oldest' } }, null);
+    const defined = await store.load(flow, { limit: 10, order: 'as_defined' });
+    expect(defined?.dirty).toEqual(newest.toReversed());
+  },
+
   'oldest first gives the same windows the other way round': async ({ store }, flow) => {
     const newest = await withDirty(store, flow, [hours(-3n), hours(5n), hours(0n)]);
     const loaded = await store.load(flow, { limit: 10, order: 'oldest' });

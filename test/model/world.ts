@@ -40,8 +40,8 @@ export class World {
   constructor(guards: Guards = {}) {
     this.#guards = guards;
     let versions = 0;
-    const random = guards.countedVersions === true ? () => 'the same' : () => `v${++versions}`;
-    const memory = createMemoryStore({ random });
+    const random = () => `v${++versions}`;
+    const memory = createMemoryStore(guards.countedVersions === true ? { random, without: 'random_versions' } : { random });
     this.store = guards.store?.(memory) ?? memory;
   }
 

@@ -1,4 +1,5 @@
 import { SluiceError } from '../../lib/errors.ts';
+import { wantedOrder } from '../../lib/store/dirty-order.ts';
 import type { FlowDefinition, TableName } from '../../lib/flow/definition.ts';
 import { checkDefinition, checkFlowName, checkLimit, checkState, checkTable } from '../../lib/store/bounds.ts';
 import { fromCursor, toCursor } from '../../lib/store/cursor.ts';
@@ -159,7 +160,7 @@ export function createMemoryStore({
         const definition = tables.definitions.get(flow)?.value ?? null;
         return { state: stored.state, definition, dirty: all.slice(0, limit), more: all.length > limit };
       });
-      if (newest === null || order === 'newest') return newest;
+      if (newest === null || wantedOrder(newest, order) === 'newest') return newest;
       if (!newest.more) return { ...newest, dirty: newest.dirty.toReversed() };
       const oldest = await one('Query', () => [...dirtyOf(flow).values()].sort(NEWEST_FIRST).reverse());
       return { ...newest, dirty: oldest.slice(0, limit), more: oldest.length > limit };

@@ -1,5 +1,6 @@
 import { SluiceError } from '../../errors.ts';
 import { checkFlowName, checkState } from '../bounds.ts';
+import { wantedOrder } from '../dirty-order.ts';
 import type { DirtyWindow, FlowState, FlowStore, Held, LoadedFlow } from '../flow-store.ts';
 import type { Attributes } from './attribute-codec.ts';
 import { decodeDefinition, decodeDirty, decodeState, decodeWriteId, encodeState, keyOf } from './codec.ts';
@@ -15,7 +16,7 @@ export function createStateItems(table: ItemTable, random: () => string): StateP
     async load(flow, { limit, order }) {
       checkFlowName(flow);
       const newest = await loadBackwards(table, flow, limit);
-      if (newest === null || order === 'newest') return newest;
+      if (newest === null || wantedOrder(newest, order) === 'newest') return newest;
       if (!newest.more) return { ...newest, dirty: newest.dirty.toReversed() };
       // The state was read before these windows. One that a plan has consumed in between is missing here, but then the state has
       // another version and whoever uses this one to begin a plan is refused.

@@ -191,25 +191,6 @@ describe('a tick', () => {
     await tick(deps(), request());
     expect([...database.sink({ schema: 'public', table: 'sink' }).values()].map((row) => row.label)).toEqual([0n]);
   });
-
-  it('does not take the lease from one who took it between the two reads of an oldest-first flow', async () => {
-    await createQuiet({ order: 'oldest', maxRanges: 1, mergeDistance: 0 });
-    const times = Array.from({ length: 150 }, (_, n) => instant(BigInt(n * 30)));
-    await markFlow(deps(), 'f', { timestamps: times, ranges: [] });
-    const held = await state();
-    const raced: FlowStore = {
-      ...store,
-      load: async (name, read) => {
-        if (read.order === 'oldest') {
-          const lease = { owner: 'other', epoch: held.epoch + 1n, expiresAt: later(60n) };
-          await store.begin('f', held, { ...held, epoch: held.epoch + 1n, version: held.version + 1n, lease });
-        }
-        return store.load(name, read);
-      },
-    };
-    expect(await tick(deps({ store: raced }), request())).toMatchObject({ action: 'skipped' });
-    expect((await state()).lease?.owner).toBe('other');
-  });
 });
 
 describe('a flush', () => {
