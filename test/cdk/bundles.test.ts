@@ -37,7 +37,7 @@ describe('bundles', () => {
        const context = { awsRequestId: 'r', getRemainingTimeInMillis: () => 20000 };
        const told = await handler(${JSON.stringify(event)}, context).then((answer) => ({ answer }), (error) => ({ error: error.message }));
        // As Lambda does: what JSON cannot hold fails the invocation.
-       process.send(JSON.parse(JSON.stringify(told)), () => process.disconnect());`,
+       process.send(JSON.parse(JSON.stringify(told)), () => process.exit(0));`,
     );
     const child = spawn(process.execPath, ['--enable-source-maps', script], {
       cwd: folder,

@@ -107,7 +107,11 @@ describe('API handler', () => {
     await call('POST', '/flows/f/dirty-windows', { timestamps: ['1999-12-31T00:00:00Z'] });
     await call('POST', '/flows/f/dirty-windows', { timestamp: ['1999-12-31T00:00:00Z'] });
     const text = JSON.stringify(logged());
-    expect(logged()).toMatchObject([{ code: 'internal' }, { code: 'invalid_statement' }, { code: 'invalid_request' }]);
+    expect(logged()).toMatchObject([
+      { code: 'invalid_query' },
+      { code: 'invalid_statement' },
+      { code: 'invalid_request' },
+    ]);
     expect(text).not.toMatch(/SELEKT|hunter2|1999-12-31/);
   });
 
