@@ -18,7 +18,7 @@ export async function createSink(connections: Connections, definition: NewSink):
   const table = quoteTable(sink);
   const query = queryText(compiled, { ranges: null, gridTime: null });
   const statements = [
-    `CREATE TABLE ${table} AS (\n${query}) WITH NO DATA`,
+    `CREATE TABLE ${table} (${compiled.columns.map(quoteIdentifier).join(', ')}) AS (\n${query}) WITH NO DATA`,
     ...(compiled.columns.includes('update_at') ? [] : [`ALTER TABLE ${table} ADD COLUMN "update_at" timestamptz`]),
     ...(compiled.keys.length === 0
       ? []
@@ -67,7 +67,7 @@ async function isEqual(
   const existing = await describeSink(connections, sink);
   if (existing === null) return false;
   const given = await describeQuery(connections, query, options.timeZone);
-  const expected = given.map(({ name, type }) => `${name} ${type}`);
+  const expected = given.map(({ type }, index) => `${compiled.columns[index]} ${type}`);
   if (!compiled.columns.includes('update_at')) expected.push('update_at timestamp with time zone');
   const found = existing.columns.map(({ name, type }) => `${name} ${type}`);
   const keyed =

@@ -113,9 +113,9 @@ function isOnAxis({ expression, argumentType }: CompiledWindow): string {
   return `pg_typeof(${label}) = 'pg_catalog.${argumentType}'::regtype`;
 }
 
-/** Exact: `extract` gives a numeric with all six digits. */
+/** Exact: `extract` gives a numeric with all six digits. The last years do not fit into a bigint of microseconds since 1970. */
 function micros(value: string, axis: 'timestamptz' | 'timestamp'): string {
-  return `(extract(epoch FROM ${value}::${axis}) * 1000000)::int8`;
+  return `trunc(extract(epoch FROM ${value}::${axis}) * 1000000)`;
 }
 
 function rangeOf(row: Row | undefined, within: TimeRange, skew: Micros): FirstAndLast | null {
