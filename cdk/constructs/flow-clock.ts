@@ -65,7 +65,11 @@ export class FlowClock extends Construct {
       new PolicyStatement({
         actions: ['events:PutTargets'],
         resources: [this.#ruleArns],
-        conditions: { 'ForAllValues:ArnEquals': { 'events:TargetArn': this.#tick.functionArn } },
+        // Without the second, no target at all would be every target.
+        conditions: {
+          'ForAllValues:ArnEquals': { 'events:TargetArn': this.#tick.functionArn },
+          Null: { 'events:TargetArn': 'false' },
+        },
       }),
     );
     fn.addEnvironment('SLUICE_RULE_PREFIX', this.#rulePrefix);

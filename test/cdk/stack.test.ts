@@ -145,7 +145,10 @@ describe('the stack', () => {
 
   it('lets the API target the tick function alone', () => {
     const targets = statementsOf(/HTTP API/).find(({ Action }) => Action === 'events:PutTargets');
-    expect(JSON.stringify(targets?.Condition)).toMatch(/ArnEquals.*events:TargetArn.*Tick/);
+    expect(targets?.Condition).toEqual({
+      'ForAllValues:ArnEquals': { 'events:TargetArn': { 'Fn::GetAtt': [expect.stringMatching(/^Tick/), 'Arn'] } },
+      Null: { 'events:TargetArn': 'false' },
+    });
   });
 
   it('has no secret in its template', () => {
