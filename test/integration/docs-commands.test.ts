@@ -18,6 +18,17 @@ interface Runner {
 const RUNNERS: readonly Runner[] = [
   { command: /^npm ci$/, runBy: '.ci/run', proof: 'npm ci' },
   { command: /^npm test$/, runBy: '.ci/run', proof: 'npm test' },
+  { command: /^npm start$/, runBy: 'test/integration/readme.test.ts', proof: "spawn('npm', ['start'" },
+  {
+    command: /^(API|DATABASE)=/,
+    runBy: 'test/integration/readme.test.ts',
+    proof: "blocksOf('README.md')",
+  },
+  {
+    command: /^(curl|psql) .*"\$(API|DATABASE)/,
+    runBy: 'test/integration/readme.test.ts',
+    proof: "blocksOf('docs/api.md')",
+  },
 ];
 
 const read = (file: string): string => readFileSync(join(PROJECT, file), 'utf8');

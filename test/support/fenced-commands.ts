@@ -7,7 +7,8 @@ export interface ShownCommand {
   readonly text: string;
 }
 
-interface Fence {
+/** A fenced block of a page. */
+export interface Fence {
   readonly language: string;
   /** Of the line that opens it, from 1. */
   readonly line: number;
@@ -27,7 +28,8 @@ export function shownCommands(file: string, markdown: string): ShownCommand[] {
   });
 }
 
-function fences(file: string, markdown: string): Fence[] {
+/** Throws as {@link shownCommands} does. */
+export function fences(file: string, markdown: string): Fence[] {
   const lines = markdown.split('\n');
   const found: Fence[] = [];
   for (let at = 0; at < lines.length; at++) {

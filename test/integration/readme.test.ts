@@ -1,0 +1,139 @@
+import { execFile, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { fences } from '../support/fenced-commands.ts';
+import { type Program, watch } from '../support/processes.ts';
+import { writeStandIns } from '../support/shell-commands.ts';
+import { differences } from '../support/shown-answer.ts';
+
+const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
+/** The addresses that the pages show. */
+const SHOWN_API = 'http://127.0.0.1:8123';
+const SHOWN_DATABASE = 'postgres://postgres:PASSWORD@127.0.0.1:5433/postgres';
+
+interface Block {
+  /** Of the line that opens it, from 1. */
+  readonly line: number;
+  readonly script: string;
+  /** JSON that the page shows right after it. */
+  readonly answer: unknown;
+}
+
+/** The shell blocks of a page, but for those that speak to npm, each with the answer that follows it. */
+function blocksOf(page: string): Block[] {
+  const found = fences(page, readFileSync(join(PROJECT, page), 'utf8'));
+  return found.flatMap(({ language, line, body }, index) => {
+    const script = body.join('\n');
+    if (language !== 'sh' || /^npm /m.test(script)) return [];
+    const after = found[index + 1];
+    const answer = after?.language === 'json' ? (JSON.parse(after.body.join('\n')) as unknown) : undefined;
+    return [{ line, script, answer }];
+  });
+}
+
+describe('what npm start brings up', () => {
+  let folder: string;
+  let running: Program;
+  let api: string;
+  let database: string;
+  let sql: pg.Client;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sluice-readme-'));
+    await writeStandIns(folder);
+    const ready = join(folder, 'ready.json');
+    const flags = ['--empty', '--ready-file', ready, '--tick', '1'];
+    running = watch(
+      spawn('npm', ['start', '--', ...flags], { cwd: PROJECT, detached: true, stdio: ['ignore', 'pipe', 'pipe'] }),
+    );
+    await running.saying('Ctrl-C stops both.');
+    ({ api, database } = JSON.parse(await readFile(ready, 'utf8')) as { api: string; database: string });
+    sql = new pg.Client({ connectionString: database });
+    await sql.connect();
+  });
+  afterAll(async () => {
+    await sql.end();
+    process.kill(-(running.child.pid ?? 0), 'SIGINT');
+    await running.ended;
+    await rm(folder, { recursive: true });
+  });
+
+  // As the demonstration loads them, but few.
+  beforeEach(async () => {
+    await sql.query(`CREATE TABLE flights (date timestamp, delay integer, distance integer, origin text, destination text);
+      INSERT INTO flights SELECT '2001-01-01'::timestamp + i * interval '1 day 7 minutes', i % 97, 500 + i % 900,
+        (ARRAY['SFO', 'OAK', 'JFK'])[1 + i % 3], 'SEA' FROM generate_series(1, 160) AS i`);
+  });
+  afterEach(async () => {
+    const { flows } = (await (await fetch(`${api}/flows`)).json()) as { flows: { name: string }[] };
+    for (const { name } of flows) await fetch(`${api}/flows/${name}?sink=drop`, { method: 'DELETE' });
+    await sql.query('DROP TABLE flights');
+  });
+
+  /** Runs a block as a reader would who has put in the addresses; its answer is the last line. */
+  async function run({ script }: Block, path: readonly string[]): Promise<string> {
+    const { stdout, stderr } = await promisify(execFile)(
+      '/bin/sh',
+      ['-e', '-c', script.replaceAll(SHOWN_API, api).replaceAll(SHOWN_DATABASE, database)],
+      { cwd: folder, env: { ...process.env, API: api, DATABASE: database, PATH: path.join(delimiter) } },
+    );
+    expect(stderr).toBe('');
+    return stdout;
+  }
+
+  /** The machine's own commands, where it has them. */
+  const own = () => [process.env['PATH'] ?? '', folder];
+  const standIns = () => [folder, process.env['PATH'] ?? ''];
+
+  it('does what the README shows', async () => {
+    const blocks = blocksOf('README.md');
+    expect(blocks.map(({ script }) => script)).toEqual([
+      expect.stringContaining('CREATE FLOW monthly_airports'),
+      expect.stringContaining('/tables/flights/dirty-windows'),
+      expect.stringContaining('/flows/monthly_airports/flush'),
+    ]);
+    const outputs: string[] = [];
+    for (const block of blocks) outputs.push(await run(block, own()));
+    expect(outputs[0]).toContain('"outcome":"created"');
+    expect(outputs[1]).toContain('"marked":1');
+    expect(outputs[2]).toContain('"affected_rows"');
+    const { rows } = await sql.query(
+      `SELECT worst_delay FROM monthly_airports WHERE month = '2001-06-01' AND origin = 'SFO'`,
+    );
+    expect(rows).toEqual([{ worst_delay: 1440 }]);
+    const compared = await sql.query(
+      `(SELECT month, origin, departures, worst_delay FROM monthly_airports)
+       EXCEPT SELECT date_trunc('month', date), origin, count(*), max(delay) FROM flights GROUP BY 1, 2`,
+    );
+    expect(compared.rows).toEqual([]);
+  });
+
+  it('answers as docs/api.md shows', async () => {
+    const blocks = blocksOf('docs/api.md');
+    expect(blocks.filter(({ answer }) => answer !== undefined).length).toBeGreaterThan(8);
+    for (const block of blocks) {
+      const output = await run(block, standIns());
+      if (block.answer === undefined) continue;
+      // Of several commands, whose answers follow each other without a break, the last one's is shown.
+      const answer = JSON.parse(output.slice(output.lastIndexOf('}{') + 1)) as unknown;
+      expect(differences(block.answer, answer), `docs/api.md:${block.line}`).toEqual([]);
+    }
+  });
+});
+
+it('an answer that is not the one shown is noticed', () => {
+  const shown = { name: 'a', at: '…', list: [1, '…'] };
+  expect(differences(shown, { name: 'a', at: 'now', list: [1, 7] })).toEqual([]);
+  expect(differences(shown, { name: 'b', at: null, list: [1], more: true })).toEqual([
+    'answer.name is "b", not "a"',
+    'answer.at is null, not "…"',
+    'answer.list has 1 entries, not 2',
+    'answer.more is true, not undefined',
+  ]);
+});
