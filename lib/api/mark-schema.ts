@@ -3,8 +3,8 @@ import type { Change } from '../engine/marks.ts';
 import { instantInput } from './instant-schema.ts';
 import { strictObject } from './strict-object.ts';
 
-/** Of `timestamps`, and of `ranges`, in one request. */
-export const MOST_MARKS = 10_000;
+/** Of `timestamps`, and of `ranges`, in one request: each may become one write for each flow, and a request has half a minute. */
+export const MOST_MARKS = 5_000;
 
 const tooMany = `at most ${MOST_MARKS} in one request; split them into several`;
 
