@@ -9,6 +9,9 @@ import { type Stack, startStack } from './stack.ts';
 
 const WRONG_FLAGS = 2;
 const INTERRUPTED = 130;
+const PARENT_POLL_MS = 500;
+/** The terminal gives Ctrl-C to npm and to Sluice, and npm hands it on to Sluice. */
+const SAME_INTERRUPT_MS = 300;
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -27,16 +30,31 @@ async function main(argv: readonly string[]): Promise<number> {
   return run(options, untilInterrupted());
 }
 
-/** Aborts at the first Ctrl-C, or when the terminal or a service manager asks for the end. The second one ends at once. */
+/**
+ * Aborts at the first Ctrl-C, when the terminal or a service manager asks for the end, and when npm is gone without a
+ * word. The second Ctrl-C ends at once.
+ */
 function untilInterrupted(): AbortSignal {
   const interrupted = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(name, () => {
+  let since = Number.POSITIVE_INFINITY;
+  const interrupt = (): void => {
+    if (interrupted.signal.aborted) {
       // The database server notices that this process is gone, and ends too.
-      if (interrupted.signal.aborted) process.exit(INTERRUPTED);
-      say('\nStopping. Once more to stop at once.');
-      interrupted.abort();
-    });
+      if (performance.now() - since > SAME_INTERRUPT_MS) process.exit(INTERRUPTED);
+      return;
+    }
+    since = performance.now();
+    say('\nStopping. Once more to stop at once.');
+    interrupted.abort();
+  };
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, interrupt);
+  // Whoever read the output is gone, as in `npm start | head`.
+  process.stdout.once('error', interrupt).on('error', () => undefined);
+  if (process.env.npm_lifecycle_event !== undefined) {
+    const npm = process.ppid;
+    setInterval(() => {
+      if (process.ppid !== npm && !interrupted.signal.aborted) interrupt();
+    }, PARENT_POLL_MS).unref();
   }
   return interrupted.signal;
 }

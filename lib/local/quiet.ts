@@ -9,7 +9,7 @@ const POLL_MS = 200;
 const MOST_FAILURES = 5;
 
 /** Nothing dirty, nothing in flight, nobody at work. */
-export function isQuiet(state: StateAnswer): boolean {
+function isQuiet(state: StateAnswer): boolean {
   return state.dirty.ranges.length === 0 && !state.dirty.more && state.in_flight === null && state.lease === null;
 }
 

@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CreateTableCommand, type DynamoDBClient, ResourceInUseException } from '@aws-sdk/client-dynamodb';
+import {
+  CreateTableCommand,
+  DescribeTableCommand,
+  type DynamoDBClient,
+  ResourceInUseException,
+} from '@aws-sdk/client-dynamodb';
 import { createApiHandler } from '../../functions/api.ts';
 import type { HandlerDeps } from '../../functions/runtime.ts';
 import { createTickHandler, type TickHandler } from '../../functions/tick.ts';
@@ -46,6 +51,7 @@ const TABLE = 'sluice';
 /** Also how long a flow stands still after a crash, which leaves its lease behind. */
 const TICK_TIMEOUT_MS = 30_000;
 const LONGEST_FAREWELL_MS = 5_000;
+const TABLE_POLL_MS = 10;
 /** The demonstration is loaded into a new table in one transaction, which then needs no log of its rows. */
 const SETTINGS = { wal_level: 'minimal', max_wal_senders: '0' };
 
@@ -149,6 +155,9 @@ async function createTable(client: DynamoDBClient): Promise<void> {
     await client.send(new CreateTableCommand(tableDefinition(TABLE)));
   } catch (error) {
     if (!(error instanceof ResourceInUseException)) throw error;
+  }
+  while ((await client.send(new DescribeTableCommand({ TableName: TABLE }))).Table?.TableStatus !== 'ACTIVE') {
+    await delay(TABLE_POLL_MS);
   }
 }
 

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** A Node.js program under test, with what it has said so far. */
@@ -70,17 +69,6 @@ export function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** Process ids whose command line or working directory names `text`. */
-export async function processesNaming(text: string): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
-  const found = await Promise.all(
-    pids.map(async (pid) =>
-      (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).includes(text) ? [Number(pid)] : [],
-    ),
-  );
-  return found.flat();
 }
 
 /** Looks again and again, for what gives no event to wait for. Rejects after `ms`. */
