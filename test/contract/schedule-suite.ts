@@ -11,7 +11,15 @@ export interface ScheduleUnderTest {
 }
 
 /** Names that a rule's name, a JSON text or a template could trip over. */
-const ODD_NAMES = ['plain', 'MiXed case', 'a/b?c#d%20', '"quoted" \\ <aws.events.event>', 'имя 流 🌊', 'x'.repeat(63), "o'neil; --"];
+const ODD_NAMES = [
+  'plain',
+  'MiXed case',
+  'a/b?c#d%20',
+  '"quoted" \\ <aws.events.event>',
+  'имя 流 🌊',
+  'x'.repeat(63),
+  "o'neil; --",
+];
 
 /** What every adapter of the Schedule port does. */
 export function scheduleSuite(adapter: string, open: () => Promise<ScheduleUnderTest>): void {
