@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { compareSink, isEqual } from '../../lib/local/compare-sink.ts';
 import { fences } from '../support/fenced-commands.ts';
 import { type Program, watch } from '../support/processes.ts';
 import { writeStandIns } from '../support/shell-commands.ts';
@@ -35,6 +36,17 @@ function blocksOf(page: string): Block[] {
     const answer = after?.language === 'json' ? (JSON.parse(after.body.join('\n')) as unknown) : undefined;
     return [{ line, script, answer }];
   });
+}
+
+/** The queries of a page's tables, one list per table. */
+function queryTables(page: string): string[][] {
+  const tables: string[][] = [];
+  for (const line of readFileSync(join(PROJECT, page), 'utf8').split('\n')) {
+    if (line.startsWith('| query |')) tables.push([]);
+    const [, query] = /^\| `((?:SELECT|WITH|DELETE) .*)` \| .* ?\|$/.exec(line) ?? [];
+    if (query !== undefined) tables.at(-1)?.push(query);
+  }
+  return tables;
 }
 
 describe('what npm start brings up', () => {
@@ -124,6 +136,85 @@ describe('what npm start brings up', () => {
       const answer = JSON.parse(output.slice(output.lastIndexOf('}{') + 1)) as unknown;
       expect(differences(block.answer, answer), `docs/api.md:${block.line}`).toEqual([]);
     }
+  });
+  describe('docs/flows.md', () => {
+    const statements = fences('docs/flows.md', readFileSync(join(PROJECT, 'docs/flows.md'), 'utf8'))
+      .filter(({ language }) => language === 'sql')
+      .map(({ body }) => body.join('\n'));
+    const [accepted = [], refused = [], impossible = []] = queryTables('docs/flows.md');
+    const tables = ['readings', 'archive', 'stations'];
+
+    beforeEach(async () => {
+      await sql.query('DROP TABLE flights');
+      for (const statement of statements.filter((each) => each.startsWith('CREATE TABLE'))) await sql.query(statement);
+      await sql.query(`INSERT INTO flights SELECT '2001-01-01'::timestamp + i * interval '5 hours', i, i, 'SFO', 'SEA'
+          FROM generate_series(1, 200) AS i;
+        INSERT INTO readings SELECT '2001-03-20Z'::timestamptz + i * interval '40 minutes', 'station ' || i % 4, i % 60
+          FROM generate_series(1, 600) AS i;
+        INSERT INTO archive SELECT at - interval '2 months', station, value FROM readings;
+        INSERT INTO stations VALUES ('station 0', 'north'), ('station 1', 'south')`);
+    });
+    afterEach(() => sql.query(`DROP TABLE ${tables.join(', ')}`));
+
+    async function call(method: string, path: string, body?: unknown): Promise<{ status: number; answer: unknown }> {
+      const json =
+        body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+      const response = await fetch(`${api}${path}`, { method, ...json });
+      return { status: response.status, answer: await response.json() };
+    }
+    const create = (query: string, clauses = '') =>
+      call('POST', '/sql', { sql: `CREATE FLOW shown SINK TO shown ${clauses} AS ${query}` });
+
+    it('shows statements that create flows', async () => {
+      const flows = statements.filter((each) => each.startsWith('CREATE FLOW'));
+      expect(flows).toHaveLength(2);
+      for (const statement of flows) {
+        const whole = statement.includes('EVAL INTERVAL') ? [expect.stringContaining('whole query')] : [];
+        expect(await call('POST', '/sql', { sql: statement })).toMatchObject({
+          status: 201,
+          answer: { warnings: whole },
+        });
+      }
+    });
+
+    it.each(accepted)('accepts %s, and the sink becomes equal to it', async (query) => {
+      const { status, answer } = await create(query);
+      expect(answer).toMatchObject({ outcome: 'created', flow: { window: { column: expect.any(String) as string } } });
+      expect(status).toBe(201);
+      expect(await call('POST', '/flows/shown/flush')).toMatchObject({ status: 200 });
+      const { keys } = (answer as { flow: { keys: string[] } }).flow;
+      // The server itself wants an origin.
+      const complete = query.replace(/date_bin\(([^,()]+), (\w+)\)/, "date_bin($1, $2, 'epoch')");
+      const compared = await compareSink(sql, complete, 'shown', keys);
+      expect(compared.examples).toEqual([]);
+      expect(isEqual(compared)).toBe(true);
+      expect(compared.rows).toBeGreaterThan(0n);
+    });
+
+    it.each(refused)('refuses %s, but for an eval interval', async (query) => {
+      const refusal = {
+        status: 422,
+        answer: { error: { code: 'invalid_query', position: expect.any(Number) as number } },
+      };
+      expect(await create(query)).toMatchObject(refusal);
+      expect(await create(query, "EVAL INTERVAL '1 hour'")).toMatchObject({
+        status: 201,
+        answer: { flow: { window: null } },
+      });
+    });
+
+    it.each(impossible)('always refuses %s', async (query) => {
+      const refusal = {
+        status: 422,
+        answer: { error: { code: 'invalid_query', position: expect.any(Number) as number } },
+      };
+      expect(await create(query)).toMatchObject(refusal);
+      expect(await create(query, "EVAL INTERVAL '1 hour'")).toMatchObject(refusal);
+    });
+
+    it('has examples of each kind', () => {
+      expect([accepted, refused, impossible].map(({ length }) => length > 4)).toEqual([true, true, true]);
+    });
   });
 });
 
