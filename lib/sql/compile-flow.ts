@@ -1,105 +1,199 @@
+import { SluiceError } from '../errors.ts';
+import type {
+  CompiledQuery,
+  CompiledSource,
+  CompiledWindow,
+  FlowDefinition,
+  TimeColumnType,
+} from '../flow/definition.ts';
 import type { FlowInput } from '../flow/flow-input.ts';
-import type { CompiledQuery, CompiledWindow, FlowDefinition, QueryHole } from '../flow/definition.ts';
-import type { Frontend, Relation } from '../frontend/frontend.ts';
-import type { RangeVar } from 'libpg-query';
-import { parseQuery } from './query-shape.ts';
-import { collectReferences } from './references.ts';
-import { createQueryModel } from './query-model.ts';
-import { traceWindow } from './trace.ts';
-import { windowMeaning } from './window-definition.ts';
-import { invalidQuery, pastName, sliceBytes, tokenIndexAt } from './source-text.ts';
-import { quoteIdentifier } from './sql-literal.ts';
+import type { Frontend, QueryColumn } from '../frontend/frontend.ts';
+import { type Analysis, analyseQuery } from './analyse-query.ts';
+import { describeTemplate } from './check-template.ts';
+import { checkColumns, checkOutputNames, MAX_KEYS } from './output-columns.ts';
+import { checkSinkTable, fillsUpdateAt } from './sink-match.ts';
+import { invalidQuery } from './source-text.ts';
+import { cutAtHoles, splice } from './splice.ts';
+import { isSetOperation } from './tree.ts';
+import { verifyTemplate } from './verify-template.ts';
 
+/** Stored with each compiled query. Higher at every change of what the same query compiles to. */
+export const COMPILER_VERSION = 1;
+
+/** A definition before it has taken effect. */
 export type FlowDraft = Omit<FlowDefinition, 'generation'>;
 
-export async function compileFlow(
-  input: FlowInput,
-  frontend: Frontend,
-): Promise<{ draft: FlowDraft; warnings: string[]; sinkExists: boolean }> {
+export interface CompiledFlow {
+  readonly draft: FlowDraft;
+  readonly warnings: readonly string[];
+  readonly sinkExists: boolean;
+}
+
+/**
+ * Turns what the user wrote into what a tick runs: finds the window, injects the filter at its scans, qualifies names, and
+ * checks the result with the database and the sink. Stores nothing.
+ *
+ * Throws `invalid_query` (with the position in the query's text where there is one), `sink_mismatch`, `unsupported_server`, and
+ * what the frontend throws.
+ */
+export async function compileFlow(input: FlowInput, frontend: Frontend): Promise<CompiledFlow> {
   await frontend.checkServer();
-  const { source, select } = await parseQuery(input.query);
-  const references = collectReferences(select);
-  const found = await frontend.describeRelations(
-    references.relations.map((r) => ({ schema: r.schemaname ?? null, table: r.relname ?? '' })),
+  try {
+    return await compile(input, frontend);
+  } catch (error) {
+    throw overflowed(error);
+  }
+}
+
+async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFlow> {
+  const analysis = await analyseQuery(input, frontend);
+  const { source, select, model, window, changes, plainChanges } = analysis;
+  const outputs = isSetOperation(select) ? null : model.outputs(select);
+  checkOutputNames(source, outputs ?? []);
+  const plain = splice(
+    source,
+    plainChanges.map(({ edit }) => edit),
   );
-  const relations = new Map<RangeVar, Relation>();
-  references.relations.forEach((reference, index) => {
-    const relation = found[index];
-    if (relation == null) throw invalidQuery(source, reference.location, `relation ${reference.relname} does not exist`);
-    relations.set(reference, relation);
-  });
-  const model = createQueryModel(references, (reference) => relations.get(reference) ?? null);
-  const outputs = model.outputs(select) ?? [];
-  const keys: string[] = [];
-  let window: CompiledWindow | null = null;
-  const scans = new Map<RangeVar, { column: string; type: 'timestamptz' | 'timestamp' | 'date' }>();
-  const items = model.groupItems(select);
-  outputs.forEach((output, index) => {
-    const canonical = model.canonicalOutput(select, output);
-    const grouped = items.some(
-      (item) => (item.kind === 'output' && item.index === index) || model.canonicalItem(select, item) === canonical,
-    );
-    if (!grouped || output.name === null) return;
-    keys.push(output.name);
-    const trace = traceWindow(model, select, index);
-    const first = trace?.calls[0];
-    if (!trace || !first || window !== null) return;
-    const blocked = trace.blockers[0];
-    if (blocked) throw invalidQuery(source, blocked.location, `a filter would change the answer: ${blocked.reason}`);
-    const column = first.scans[0]?.column.timeType;
-    if (column == null) throw invalidQuery(source, first.call.location, 'the window is not over a time column');
-    const meaning = windowMeaning({ ...first, column }, input.options.timeZone);
-    if ('obstacle' in meaning) throw invalidQuery(source, first.call.location, meaning.obstacle);
-    if ('bad' in meaning) throw invalidQuery(source, first.call.location, meaning.bad);
-    window = { spec: meaning.spec, column: output.name, expression: meaning.expression, argumentType: meaning.argumentType };
-    for (const scan of trace.calls.flatMap((call) => call.scans)) {
-      scans.set(scan.reference, { column: scan.column.name, type: scan.column.timeType ?? 'timestamptz' });
-    }
-  });
-  if (window === null && input.evalInterval === null) {
-    throw invalidQuery(source, 0, 'the query has no window expression; add EVAL INTERVAL');
-  }
-  const key = (window as CompiledWindow | null)?.column;
-  const text: string[] = [];
-  const holes: QueryHole[] = [];
-  let at = 0;
-  let open = '';
-  for (const reference of references.relations) {
-    const relation = relations.get(reference);
-    if (relation === undefined) continue;
-    const from = tokenIndexAt(source, reference.location ?? 0);
-    const start = source.tokens[from]?.start ?? 0;
-    const end = source.tokens[pastName(source, from) - 1]?.end ?? 0;
-    const name = `${quoteIdentifier(relation.schema)}.${quoteIdentifier(relation.table)}`;
-    open += sliceBytes(source.bytes, at, start);
-    const scan = scans.get(reference);
-    const alias = reference.alias === undefined ? ` AS ${quoteIdentifier(relation.table)}` : '';
-    if (scan === undefined) open += `${name}${alias}`;
-    else {
-      text.push(`${open}(SELECT * FROM ${name} WHERE `);
-      holes.push({ kind: 'filter', column: `${quoteIdentifier(relation.table)}.${quoteIdentifier(scan.column)}`, type: scan.type });
-      open = `)${alias}`;
-    }
-    at = end;
-  }
-  text.push(open + sliceBytes(source.bytes, at));
-  const names = outputs.map((output) => output.name ?? '?column?');
-  const compiled: CompiledQuery = {
-    compiler: 1,
-    text,
-    holes,
-    window,
-    sources: [...relations].map(([reference, { schema, table }]) => ({
-      schema,
-      table,
-      timeColumn: scans.get(reference)?.column ?? null,
-    })),
-    columns: names,
-    keys: key === undefined ? keys : [key, ...keys.filter((each) => each !== key)],
-  };
-  const sinkColumns = await frontend.describeQuery(text.join('TRUE'), input.options.timeZone);
+  const template =
+    changes === plainChanges
+      ? plain
+      : splice(
+          source,
+          changes.map(({ edit }) => edit),
+        );
+  await verifyTemplate(template, select, changes);
+  const columns = await describeTemplate(template, plain, input.options.timeZone, frontend);
   const sink = await frontend.describeSink(input.sink);
+  const updateAt = fillsUpdateAt(sink, columns);
+  checkColumns(source, columns, outputs, updateAt);
+
+  const compiledWindow = window === null ? null : windowOf(analysis, columns);
+  const keys = keyNames(analysis, columns);
+  if (sink !== null) checkSinkTable(sink, columns, keys);
+  const compiled: CompiledQuery = {
+    compiler: COMPILER_VERSION,
+    ...cutAtHoles(template),
+    window: compiledWindow,
+    sources: sourcesOf(analysis),
+    columns: columns.map(({ name }) => name),
+    keys,
+  };
   const { name, query, comment, expireAfter, evalInterval, options } = input;
-  const draft = { name, sink: input.sink, query, comment, expireAfter, evalInterval, options, compiled, sinkColumns, updateAt: !names.includes('update_at') };
-  return { draft, warnings: [], sinkExists: sink !== null };
+  const sinkColumns = columns.map((column) => ({ name: column.name, type: column.type }));
+  const draft: FlowDraft = {
+    name,
+    sink: input.sink,
+    query,
+    comment,
+    expireAfter,
+    evalInterval,
+    options,
+    compiled,
+    sinkColumns,
+    updateAt,
+  };
+  const warnings = [
+    ...analysis.warnings,
+    ...readingWarnings(analysis, compiled),
+    ...(await unwindowed(draft, frontend)),
+  ];
+  return { draft, warnings, sinkExists: sink !== null };
+}
+
+const LABEL_TYPES: Readonly<Record<TimeColumnType, string>> = {
+  timestamptz: 'timestamp with time zone',
+  timestamp: 'timestamp without time zone',
+  date: 'date',
+};
+
+function windowOf({ source, window, model, select }: Analysis, columns: readonly QueryColumn[]): CompiledWindow | null {
+  if (window === null) return null;
+  const column = columns[window.index];
+  const { spec, expression, argumentType, labelType } = window.meaning;
+  if (column?.type !== LABEL_TYPES[labelType]) {
+    const location = model.outputs(select)?.[window.index]?.location;
+    throw invalidQuery(
+      source,
+      location,
+      `the window's label is expected to be ${LABEL_TYPES[labelType]}, and the server gives ${column?.type ?? 'nothing'}; cast the time column to one type first`,
+    );
+  }
+  return { spec, column: column.name, expression, argumentType };
+}
+
+function keyNames({ source, window, keys, model, select }: Analysis, columns: readonly QueryColumn[]): string[] {
+  const found = keys.flatMap((index) => columns[index] ?? []);
+  const unfit = found.find(({ indexable }) => !indexable);
+  if (window === null) return unfit !== undefined || found.length > MAX_KEYS ? [] : found.map(({ name }) => name);
+  if (unfit !== undefined) {
+    const index = columns.indexOf(unfit);
+    const location = model.outputs(select)?.[index]?.location;
+    const message = `${JSON.stringify(unfit.name)} is a group key of type ${unfit.type}, which an index cannot hold; cast it to another type, such as text`;
+    throw invalidQuery(source, location, message);
+  }
+  if (found.length > MAX_KEYS) {
+    throw invalidQuery(
+      source,
+      0,
+      `the query has ${found.length} group keys; an index, and so a sink's key, has at most ${MAX_KEYS}`,
+    );
+  }
+  return found.map(({ name }) => name);
+}
+
+/** In order of appearance, each table once; a table that is read twice counts as filtered if one reading is. */
+function sourcesOf({ relations, window }: Analysis): CompiledSource[] {
+  const sources = new Map<string, CompiledSource>();
+  for (const [reference, { schema, table }] of relations) {
+    const timeColumn = window?.filters.get(reference)?.scan.column.name ?? null;
+    const key = JSON.stringify([schema, table]);
+    const known = sources.get(key);
+    if (known === undefined) sources.set(key, { schema, table, timeColumn });
+    else if (known.timeColumn === null) sources.set(key, { ...known, timeColumn });
+  }
+  return [...sources.values()];
+}
+
+function readingWarnings({ relations, window }: Analysis, { sources }: CompiledQuery): string[] {
+  if (window === null) return [];
+  const warnings: string[] = [];
+  const whole = sources
+    .filter(({ timeColumn }) => timeColumn === null)
+    .map(({ schema, table }) => `${schema}.${table}`);
+  if (whole.length > 0) {
+    warnings.push(`Read whole at every plan, and a change of it dirties no window by itself: ${whole.join(', ')}.`);
+  }
+  for (const [reference, { schema, table }] of relations) {
+    const filtered = window.filters.has(reference);
+    const also = [...relations].some(
+      ([other, each]) => window.filters.has(other) && each.schema === schema && each.table === table,
+    );
+    if (filtered || !also) continue;
+    const name = reference.alias?.aliasname ?? table;
+    warnings.push(
+      `${schema}.${table} is read a second time as ${name}, whole: a change of it dirties only the window it lies in.`,
+    );
+  }
+  if (window.joinedAbove) {
+    warnings.push(
+      'Tables are joined to the grouped rows: should one group meet two of their rows, the flow is blocked.',
+    );
+  }
+  return warnings;
+}
+
+async function unwindowed({ compiled, options }: FlowDraft, frontend: Frontend): Promise<string[]> {
+  if (compiled.window === null || !(await frontend.hasUnwindowedRows({ compiled, options }))) return [];
+  const columns = compiled.sources.flatMap(({ table, timeColumn }) =>
+    timeColumn === null ? [] : [`${table}.${timeColumn}`],
+  );
+  return [`Rows whose ${columns.join(' or ')} is NULL or infinite belong to no window and are left out of the sink.`];
+}
+
+/** Trees are limited in depth, yet a call may come when little of the stack is left. */
+function overflowed(error: unknown): unknown {
+  if (!(error instanceof RangeError)) return error;
+  return new SluiceError('invalid_query', 'the query is nested too deeply; write it with fewer levels', {
+    cause: error,
+  });
 }

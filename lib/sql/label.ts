@@ -11,20 +11,27 @@ import type { Wrapper } from './wrappers.ts';
  * The label after the casts around the window expression, outermost first. A cast must keep the labels of two windows apart, else
  * a group of the query would hold several windows.
  */
-export function labelOf(meaning: WindowMeaning, wrappers: readonly Wrapper[], sessionZone: string): WindowMeaning | Obstacle {
+export function labelOf(
+  meaning: WindowMeaning,
+  wrappers: readonly Wrapper[],
+  sessionZone: string,
+): WindowMeaning | Obstacle {
   let current = meaning;
   /** In which zone a label without a zone is the clock's reading. */
   let wallZone: string | null = null;
   for (const wrapper of wrappers.toReversed()) {
     const from = current.labelType;
     const zone: string | null = wrapper.kind === 'cast' ? sessionZone : zoneOf(wrapper.zone);
-    const to: TimeColumnType = wrapper.kind === 'cast' ? wrapper.type : from === 'timestamptz' || from === 'date' ? 'timestamp' : 'timestamptz';
+    const to: TimeColumnType =
+      wrapper.kind === 'cast' ? wrapper.type : from === 'timestamptz' || from === 'date' ? 'timestamp' : 'timestamptz';
     if (wrapper.kind === 'cast' && to === from) continue;
     if (zone === null || (wrapper.kind === 'at_time_zone' && from === 'date')) {
       return { obstacle: 'the label is converted with AT TIME ZONE in a way that cannot be followed' };
     }
     if (!keepsApart(current.spec, from, to, zone, wallZone)) {
-      return { obstacle: `the label is converted to ${to}, which may give two windows one label; leave the conversion out` };
+      return {
+        obstacle: `the label is converted to ${to}, which may give two windows one label; leave the conversion out`,
+      };
     }
     if (from === 'timestamptz') wallZone = zone;
     const [before, after] = current.expression;

@@ -166,7 +166,8 @@ function isTableOf(source: ColumnSource, schema: string): boolean {
 
 function outputsOf(trees: readonly FromTree[], target: ResTarget): Output[] | null {
   const node = target.val;
-  if (node === undefined || ('A_Indirection' in node && nameParts(node.A_Indirection.indirection).includes('*'))) return null;
+  if (node === undefined || ('A_Indirection' in node && nameParts(node.A_Indirection.indirection).includes('*')))
+    return null;
   const location = target.location ?? 0;
   const qualifier = 'ColumnRef' in node ? starQualifier(node.ColumnRef) : undefined;
   if (qualifier === undefined) {

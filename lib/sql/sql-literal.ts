@@ -1,6 +1,6 @@
 import type { TimeColumnType } from '../flow/definition.ts';
-import { formatInstant } from '../window/rfc3339.ts';
 import type { Instant, Micros } from '../window/instant.ts';
+import { formatInstant } from '../window/rfc3339.ts';
 
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;

@@ -1,4 +1,4 @@
-import { DAY, HOUR, INSTANT_MAX, INSTANT_MIN, type Instant, type Micros, MINUTE } from '../window/instant.ts';
+import { DAY, HOUR, INSTANT_MAX, INSTANT_MIN, type Instant, MINUTE, type Micros } from '../window/instant.ts';
 import { parseInstant } from '../window/rfc3339.ts';
 import { zoneOffsets } from '../window/zone-offsets.ts';
 
@@ -47,7 +47,9 @@ function fromWallClock(wallClock: Instant, zone: string): Instant | null {
   const offsets = zoneOffsets(zone);
   if (offsets === null) return wallClock;
   const around = offsets.segments(wallClock - 2n * DAY, wallClock + 2n * DAY).map(({ offset }) => offset);
-  const found = [...new Set(around)].map((offset) => wallClock - offset).filter((t) => t + offsets.offsetAt(t) === wallClock);
+  const found = [...new Set(around)]
+    .map((offset) => wallClock - offset)
+    .filter((t) => t + offsets.offsetAt(t) === wallClock);
   const [only, second] = found;
   return only === undefined || second !== undefined ? null : within(only);
 }

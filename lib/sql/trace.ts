@@ -77,7 +77,11 @@ function expressionWindow(model: QueryModel, select: SelectStmt, expression: Nod
   if (call !== null) {
     const { inner: time, wrappers: conversions } = unwrap(call.time);
     const column = referenceTime(model, select, time, way);
-    return { calls: [{ call, wrappers, conversions, scans: column.scans }], blockers: column.blockers, passed: column.passed };
+    return {
+      calls: [{ call, wrappers, conversions, scans: column.scans }],
+      blockers: column.blockers,
+      passed: column.passed,
+    };
   }
   if (!('ColumnRef' in inner)) return null;
   const source = model.resolve(select, inner.ColumnRef);
@@ -164,7 +168,8 @@ function outputTime(model: QueryModel, select: SelectStmt, index: number, locati
     return timeBelow([...whole(select), ...setBlockers(select)], parts);
   }
   const output = model.outputs(select)?.[index];
-  if (output === undefined) return noTime(location, 'the time it cuts comes from a list of values or an unknown column');
+  if (output === undefined)
+    return noTime(location, 'the time it cuts comes from a list of values or an unknown column');
   const below =
     output.value.kind === 'source'
       ? sourceTime(model, select, output.value.source, output.location, way)
@@ -204,7 +209,9 @@ function joined(parts: readonly WindowTrace[]): WindowTrace {
 
 function passing(reference: RangeVar | null, cte: Cte | null): WindowTrace[] {
   const recursive =
-    cte?.recursive === true ? [blocker(cte.location, `${cte.name} is recursive: later rows are made of earlier ones`)] : [];
+    cte?.recursive === true
+      ? [blocker(cte.location, `${cte.name} is recursive: later rows are made of earlier ones`)]
+      : [];
   return [{ ...EMPTY, blockers: recursive, passed: reference === null ? [] : [reference] }];
 }
 
@@ -218,7 +225,9 @@ function whole(select: SelectStmt): WindowTrace[] {
 function setBlockers(select: SelectStmt): WindowTrace[] {
   if (select.op === 'SETOP_UNION' && select.all === true) return [];
   const name = (select.op ?? '').replace('SETOP_', '');
-  return withBlocker(blocker(startOf(select.rarg), `${name} compares rows of its sides; of set operations only UNION ALL passes`));
+  return withBlocker(
+    blocker(startOf(select.rarg), `${name} compares rows of its sides; of set operations only UNION ALL passes`),
+  );
 }
 
 /** What stands between the output column of a plain SELECT and its FROM clause. */
@@ -239,7 +248,8 @@ function plainBlockers(model: QueryModel, select: SelectStmt, index: number, out
 function groupBlockers(model: QueryModel, select: SelectStmt, index: number, output: Output): Blocker[] {
   const items = model.groupItems(select);
   const sets = items.find(({ kind }) => kind === 'grouping_sets');
-  if (sets !== undefined) return [blocker(sets.location, 'ROLLUP, CUBE and GROUPING SETS make groups that span windows')];
+  if (sets !== undefined)
+    return [blocker(sets.location, 'ROLLUP, CUBE and GROUPING SETS make groups that span windows')];
   const own = new Set(determiningExpressions(model, select, output));
   const grouped = items.some((item) => {
     if (item.kind === 'output' && item.index === index) return true;
@@ -283,7 +293,8 @@ function preserved(
   if (source.kind === 'merged') {
     const { join } = source;
     const kept = preserved(trees, join.type === 'right' ? source.right : source.left);
-    if (join.type === 'full') kept.blockers.push(blocker(-1, 'a FULL JOIN keeps rows of either side without the other'));
+    if (join.type === 'full')
+      kept.blockers.push(blocker(-1, 'a FULL JOIN keeps rows of either side without the other'));
     return kept;
   }
   const blockers = trees.flatMap((tree) => joinBlockers(tree, source.leaf) ?? []);

@@ -1,7 +1,7 @@
 import type { TimeColumnType } from '../flow/definition.ts';
 import { parseInterval } from '../flow/interval.ts';
 import { isUtc } from '../flow/time-zone.ts';
-import { DAY, HOUR, type Instant, type Micros, MINUTE, SECOND } from '../window/instant.ts';
+import { DAY, HOUR, type Instant, MINUTE, type Micros, SECOND } from '../window/instant.ts';
 import type { CalendarUnit, WindowSpec } from '../window/window-spec.ts';
 import { labelOf } from './label.ts';
 import { stringLiteral } from './literal.ts';
@@ -39,17 +39,22 @@ export interface WindowUse {
 export function windowMeaning({ call, wrappers, conversions, column }: WindowUse, sessionZone: string): Found {
   const value = timeValue(column, conversions, sessionZone);
   if ('obstacle' in value) return value;
-  const cut = call.name === 'date_trunc' ? truncated(call, value, sessionZone) : binned(call, value, column, sessionZone);
+  const cut =
+    call.name === 'date_trunc' ? truncated(call, value, sessionZone) : binned(call, value, column, sessionZone);
   if ('obstacle' in cut || 'bad' in cut) return cut;
   return labelOf(cut, wrappers, sessionZone);
 }
 
 function binned(call: WindowCall, value: TimeValue, column: TimeColumnType, sessionZone: string): Found {
   if (value.type === 'timestamp' && !isUtc(value.zone)) {
-    return { obstacle: `${call.name} over local time makes windows that a change of the clock tears apart; give it the column itself` };
+    return {
+      obstacle: `${call.name} over local time makes windows that a change of the clock tears apart; give it the column itself`,
+    };
   }
   if (call.name === 'time_bucket' && column === 'date' && value.expression[0] === '') {
-    return { obstacle: 'time_bucket over a date has dates for labels; cast the column to timestamp first, or use date_trunc' };
+    return {
+      obstacle: 'time_bucket over a date has dates for labels; cast the column to timestamp first, or use date_trunc',
+    };
   }
   const stride = strideOf(call);
   if (typeof stride !== 'bigint') return stride;
@@ -86,11 +91,16 @@ function originOf({ name, third }: WindowCall, value: TimeValue, sessionZone: st
   const literal = stringLiteral(third);
   if (literal === null) return { obstacle: `the origin of ${name} must be a constant timestamp, such as '2000-01-01'` };
   if (name === 'time_bucket' && literal.type === null) {
-    return { obstacle: "time_bucket takes a third text as a time zone; give the origin its type, such as TIMESTAMPTZ '2000-01-01'" };
+    return {
+      obstacle:
+        "time_bucket takes a third text as a time zone; give the origin its type, such as TIMESTAMPTZ '2000-01-01'",
+    };
   }
   const { type } = literal;
-  const fits = type === null || type === 'date' || type === value.type || (type === 'timestamp' && value.type === 'timestamptz');
-  if (!fits) return { obstacle: `the origin of ${name} is of type ${type}, the time of type ${value.type}; give both the same` };
+  const fits =
+    type === null || type === 'date' || type === value.type || (type === 'timestamp' && value.type === 'timestamptz');
+  if (!fits)
+    return { obstacle: `the origin of ${name} is of type ${type}, the time of type ${value.type}; give both the same` };
   // An offset in a constant without a zone is passed over by the server; it is not read here either.
   const readAs = type === 'date' || type === 'timestamp' ? 'timestamp' : value.type;
   const origin =
@@ -100,7 +110,9 @@ function originOf({ name, third }: WindowCall, value: TimeValue, sessionZone: st
         : instantOfLiteral(literal.value, 'timestamptz', sessionZone)
       : instantOfLiteral(literal.value, readAs, sessionZone);
   if (origin === null || !isPlainYear(origin)) {
-    return { obstacle: `the origin ${quoteString(literal.value)} cannot be read exactly; write it as 2000-01-01 00:00:00+00` };
+    return {
+      obstacle: `the origin ${quoteString(literal.value)} cannot be read exactly; write it as 2000-01-01 00:00:00+00`,
+    };
   }
   return origin;
 }
@@ -116,21 +128,28 @@ const SHORT_UNITS: Readonly<Record<string, Micros>> = {
   minute: MINUTE,
 };
 
-const CALENDAR_UNITS: Readonly<Record<string, CalendarUnit>> = {
-  hour: 'hour',
-  day: 'day',
-  week: 'week',
-  month: 'month',
-  quarter: 'quarter',
-  year: 'year',
-  decade: 'decade',
-  century: 'century',
-  centurie: 'century',
-  millennium: 'millennium',
-  millennia: 'millennium',
-};
+const CALENDAR_UNITS: readonly CalendarUnit[] = [
+  'hour',
+  'day',
+  'week',
+  'month',
+  'quarter',
+  'year',
+  'decade',
+  'century',
+  'millennium',
+];
 
-const UNIT_NAMES = [...Object.keys(SHORT_UNITS), 'hour, day, week, month, quarter, year, decade, century, millennium'].join(', ');
+const UNIT_NAMES = [...Object.keys(SHORT_UNITS), ...CALENDAR_UNITS];
+
+const PLURALS: Readonly<Record<string, string>> = { centuries: 'century', millennia: 'millennium' };
+
+/** The server takes capital letters and plurals too, and abbreviations, which are not read here. */
+function unitName(text: string): string | null {
+  const name = text.toLowerCase();
+  const singular = PLURALS[name] ?? (UNIT_NAMES.includes(name.replace(/s$/, '')) ? name.replace(/s$/, '') : name);
+  return UNIT_NAMES.includes(singular) && name !== 'quarters' ? singular : null;
+}
 
 function truncated(call: WindowCall, value: TimeValue, sessionZone: string): Found {
   const unit = stringLiteral(call.step);
@@ -139,21 +158,21 @@ function truncated(call: WindowCall, value: TimeValue, sessionZone: string): Fou
   }
   const zone = zoneOfCall(call, value, sessionZone);
   if (typeof zone !== 'string') return zone;
-  // The server takes upper case and plurals, too.
-  const name = unit.value.toLowerCase().replace(/s$/, '');
-  const size = SHORT_UNITS[name];
-  const calendarUnit = CALENDAR_UNITS[name];
-  if (size === undefined && calendarUnit === undefined) {
-    return { bad: `${quoteString(unit.value)} is not a unit of date_trunc; use one of ${UNIT_NAMES}` };
+  const name = unitName(unit.value);
+  if (name === null) {
+    return { bad: `${quoteString(unit.value)} is not a unit of date_trunc; use one of ${UNIT_NAMES.join(', ')}` };
   }
+  const calendarUnit = CALENDAR_UNITS.find((each) => each === name);
   const local = value.type === 'timestamp' && !isUtc(value.zone);
   if (local && (calendarUnit === undefined || calendarUnit === 'hour')) {
-    return { obstacle: `local time shows an hour twice when the clock is set back; use date_trunc(unit, column, ${quoteString(zone)})` };
+    return {
+      obstacle: `local time shows an hour twice when the clock is set back; use date_trunc(unit, column, ${quoteString(zone)})`,
+    };
   }
   const [before, after] = value.expression;
   const zoneArgument = call.third === null ? '' : `, ${quoteString(zone)}`;
   return {
-    spec: calendarUnit === undefined ? fixed(size ?? SECOND) : calendarSpec(calendarUnit, zone),
+    spec: calendarUnit === undefined ? fixed(SHORT_UNITS[name] ?? SECOND) : calendarSpec(calendarUnit, zone),
     expression: [`pg_catalog.date_trunc(${quoteString(name)}, ${before}`, `${after}${zoneArgument})`],
     argumentType: value.argumentType,
     labelType: value.type,
@@ -167,7 +186,9 @@ function zoneOfCall({ third }: WindowCall, value: TimeValue, sessionZone: string
   if (literal === null) return { obstacle: "the zone of date_trunc must be a constant, such as 'Europe/Berlin'" };
   const zone = zoneOf(literal.value);
   if (zone === null) {
-    return { bad: `${quoteString(literal.value)} is not a time zone that can be used; give a name of the IANA database with its area, such as 'Europe/Berlin', or 'UTC'` };
+    return {
+      bad: `${quoteString(literal.value)} is not a time zone that can be used; give a name of the IANA database with its area, such as 'Europe/Berlin', or 'UTC'`,
+    };
   }
   if (value.type !== 'timestamptz') {
     return { obstacle: 'date_trunc with a zone wants a timestamptz, and this time has no zone; leave the zone out' };

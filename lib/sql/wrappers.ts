@@ -25,11 +25,18 @@ export function unwrap(expression: Node): Unwrapped {
   }
 }
 
+/** The expression, what it wraps, and so on down to the inner one. */
+export function layers(expression: Node): Node[] {
+  const next = unwrapOnce(expression);
+  return next === null ? [expression] : [expression, ...layers(next.inner)];
+}
+
 function unwrapOnce(node: Node): { inner: Node; wrapper: Wrapper } | null {
   if ('TypeCast' in node) {
     const { arg, typeName } = node.TypeCast;
     const type = timeType(nameParts(typeName?.names));
-    if (arg === undefined || type === null || typeName?.typmods !== undefined || typeName?.arrayBounds !== undefined) return null;
+    if (arg === undefined || type === null || typeName?.typmods !== undefined || typeName?.arrayBounds !== undefined)
+      return null;
     return { inner: arg, wrapper: { kind: 'cast', type } };
   }
   if ('FuncCall' in node && builtinName(node.FuncCall) === 'timezone') {

@@ -1,0 +1,167 @@
+import type { RangeVar, SelectStmt } from 'libpg-query';
+import { SluiceError } from '../errors.ts';
+import type { FlowInput } from '../flow/flow-input.ts';
+import type { Frontend, Relation } from '../frontend/frontend.ts';
+import { UNNAMED } from './column-name.ts';
+import { bindNow, type Change, completeDateBins, dropOrderBy, filterScan, qualify, unqualifyColumns } from './edits.ts';
+import { type FoundWindow, findWindow } from './find-window.ts';
+import { checkFunctions } from './functions.ts';
+import { aggregateOf, keyColumns } from './group-keys.ts';
+import { nowCalls, runTimeConstant } from './now-calls.ts';
+import { orderIsIdle } from './order-by.ts';
+import { createQueryModel, type QueryModel } from './query-model.ts';
+import { parseQuery } from './query-shape.ts';
+import { collectReferences } from './references.ts';
+import { resolveRelations } from './resolve-relations.ts';
+import { invalidQuery, type SourceText } from './source-text.ts';
+
+/** All that is known of a query before the server has seen what becomes of it. */
+export interface Analysis {
+  readonly source: SourceText;
+  /** Without an ORDER BY that does nothing. */
+  readonly select: SelectStmt;
+  readonly model: QueryModel;
+  readonly relations: ReadonlyMap<RangeVar, Relation>;
+  readonly window: FoundWindow | null;
+  /** Output columns that identify a row, as indexes; empty where no key is known. */
+  readonly keys: readonly number[];
+  readonly changes: readonly Change[];
+  /** The changes without filters: the user's query as it stands. */
+  readonly plainChanges: readonly Change[];
+  readonly warnings: readonly string[];
+}
+
+type Wanted = Pick<FlowInput, 'query' | 'sink' | 'evalInterval' | 'expireAfter' | 'options'>;
+
+/** Throws `invalid_query`. */
+export async function analyseQuery(input: Wanted, frontend: Frontend): Promise<Analysis> {
+  const { source, select: written } = await parseQuery(input.query);
+  const relations = await resolveRelations(source, collectReferences(written), input.sink, frontend);
+  const warnings: string[] = [];
+  const ordered = createQueryModel(collectReferences(written), (reference) => relations.get(reference) ?? null);
+  const dropped = orderIsIdle(ordered, written) ? dropOrderBy(source, written) : null;
+  const select = dropped === null ? written : withoutOrder(written);
+  if (dropped !== null) warnings.push('ORDER BY is left out: the rows of a sink have no order.');
+  const references = collectReferences(select);
+  const model = createQueryModel(references, (reference) => relations.get(reference) ?? null);
+  await checkFunctions(source, select, frontend);
+  const nows = nowCalls(source, select);
+  checkClock(source, select, nows, input, warnings);
+
+  const window = decideWindow(source, model, select, nows.length > 0, input, warnings);
+  const keys = window?.keys ?? plainKeys(model, select);
+  const filters = window?.filters ?? new Map();
+  const shared = [
+    ...(dropped === null ? [] : [dropped]),
+    ...(await completeDateBins(source, select)),
+    ...(await Promise.all(nows.map(bindNow))),
+  ];
+  const plainChanges = [...shared, ...references.relations.map((reference) => qualified(source, reference, relations))];
+  const changes =
+    filters.size === 0
+      ? plainChanges
+      : [
+          ...shared,
+          ...unqualifyColumns(source, select, relations, filters.keys()),
+          ...(await Promise.all(
+            references.relations.map((reference) => {
+              const filter = filters.get(reference);
+              return filter === undefined ? qualified(source, reference, relations) : filterScan(source, filter);
+            }),
+          )),
+        ];
+  const used = new Map(references.relations.map((reference) => [reference, known(relations, reference)]));
+  return { source, select, model, relations: used, window, keys, changes, plainChanges, warnings };
+}
+
+function withoutOrder(select: SelectStmt): SelectStmt {
+  const { sortClause: _, ...rest } = select;
+  return rest;
+}
+
+function qualified(source: SourceText, reference: RangeVar, relations: ReadonlyMap<RangeVar, Relation>): Change {
+  return qualify(source, reference, known(relations, reference));
+}
+
+function known(relations: ReadonlyMap<RangeVar, Relation>, reference: RangeVar): Relation {
+  const relation = relations.get(reference);
+  if (relation === undefined) throw new SluiceError('internal', 'a table of the query was not resolved');
+  return relation;
+}
+
+function checkClock(
+  source: SourceText,
+  select: SelectStmt,
+  nows: ReturnType<typeof nowCalls>,
+  { evalInterval }: Wanted,
+  warnings: string[],
+): void {
+  const constant = runTimeConstant(select);
+  if (constant?.cast === true) {
+    throw invalidQuery(
+      source,
+      constant.location,
+      `'${constant.text}' is another time at each run; use now() and an EVAL INTERVAL`,
+    );
+  }
+  if (constant !== null) {
+    warnings.push(
+      `Beside a time, the text '${constant.text}' is read as a time of the run; use now() and an EVAL INTERVAL if that is meant.`,
+    );
+  }
+  const [now] = nows;
+  if (now !== undefined && evalInterval === null) {
+    throw invalidQuery(
+      source,
+      now.start,
+      `${now.name} is another time at each run; give the flow an EVAL INTERVAL, which binds it to the grid`,
+    );
+  }
+}
+
+function decideWindow(
+  source: SourceText,
+  model: QueryModel,
+  select: SelectStmt,
+  usesNow: boolean,
+  { evalInterval, expireAfter, options }: Wanted,
+  warnings: string[],
+): FoundWindow | null {
+  const found = findWindow(model, select, options.timeZone);
+  if ('reason' in found) {
+    if (found.hopeless) throw invalidQuery(source, found.location, found.reason);
+    if (evalInterval === null) {
+      throw invalidQuery(source, found.location, found.reason, {
+        hint: 'With an EVAL INTERVAL the whole query is run every so often, and needs no window.',
+      });
+    }
+    if (expireAfter !== null) {
+      throw invalidQuery(source, found.location, `EXPIRE AFTER needs a window: ${found.reason}`);
+    }
+    warnings.push(`The whole query is run at every eval interval: ${found.reason}.`);
+    return null;
+  }
+  if (!usesNow) return found;
+  if (expireAfter !== null) {
+    throw invalidQuery(
+      source,
+      -1,
+      'EXPIRE AFTER does not go with now() in the query: windows change without a mark, so the whole query is run',
+    );
+  }
+  warnings.push('The whole query is run at every eval interval: with now() in it, windows change without a mark.');
+  return null;
+}
+
+/** Of a query that is run whole. A row's key is taken only where it is certain. */
+function plainKeys(model: QueryModel, select: SelectStmt): readonly number[] {
+  const outputs = model.outputs(select) ?? [];
+  for (const [index, { name }] of outputs.entries()) {
+    const aggregate = name === UNNAMED ? null : aggregateOf(model, select, index);
+    if (aggregate === null || aggregate.joined) continue;
+    if (model.groupItems(aggregate.select).some(({ kind }) => kind === 'grouping_sets')) return [];
+    const keys = keyColumns(model, select, aggregate, null);
+    return 'missing' in keys ? [] : keys;
+  }
+  return [];
+}

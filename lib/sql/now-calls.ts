@@ -1,0 +1,99 @@
+import type { Node, SelectStmt } from 'libpg-query';
+import { closingBracket, type SourceText, tokenIndexAt, tokenIs } from './source-text.ts';
+import { builtinName, isObject, nodesUnder, type TreeObject } from './tree.ts';
+
+/** An expression whose value is the time of the run. */
+export interface NowCall {
+  readonly node: TreeObject;
+  /** As written, such as `now` or `current_date`. */
+  readonly name: string;
+  /** The type that it has, with its precision: what the grid time has to be cast to. */
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+const NOW_FUNCTIONS = ['now', 'transaction_timestamp', 'statement_timestamp'];
+
+const TIMESTAMPTZ = 'timestamp with time zone';
+
+const VALUE_TYPES: Readonly<Record<string, (precision: string) => string>> = {
+  current_timestamp: (precision) => `timestamp${precision} with time zone`,
+  localtimestamp: (precision) => `timestamp${precision}`,
+  current_time: (precision) => `time${precision} with time zone`,
+  localtime: (precision) => `time${precision}`,
+  current_date: () => 'date',
+};
+
+/** Every expression of the query that reads the clock and stands still within a run. */
+export function nowCalls(source: SourceText, select: SelectStmt): NowCall[] {
+  const found: NowCall[] = [];
+  for (const { kind, node } of nodesUnder({ SelectStmt: select })) {
+    if (kind === 'FuncCall') {
+      const name = builtinName(node);
+      if (name !== null && NOW_FUNCTIONS.includes(name) && node['args'] === undefined) {
+        found.push({ node, name, type: TIMESTAMPTZ, ...callRange(source, node) });
+      }
+    } else if (kind === 'SQLValueFunction') {
+      const name = String(node['op'])
+        .replace(/^SVFOP_/, '')
+        .replace(/_N$/, '')
+        .toLowerCase();
+      const type = VALUE_TYPES[name];
+      const precision = typeof node['typmod'] === 'number' && node['typmod'] >= 0 ? `(${node['typmod']})` : '';
+      if (type !== undefined) found.push({ node, name, type: type(precision), ...valueRange(source, node) });
+    }
+  }
+  return found;
+}
+
+/** Constants that PostgreSQL reads as a time of the run. */
+export function isRunTimeWord(text: string): boolean {
+  return /^\s*(?:now|today|tomorrow|yesterday)\b/i.test(text);
+}
+
+/** A constant such as `'today'::date`, whose value is another one at each run. */
+export function runTimeConstant(
+  select: SelectStmt,
+): { readonly text: string; readonly location: number; readonly cast: boolean } | null {
+  let bare: { text: string; location: number; cast: boolean } | null = null;
+  for (const { kind, node } of nodesUnder({ SelectStmt: select })) {
+    if (kind === 'TypeCast') {
+      const text = constantText(node['arg']);
+      const type = isObject(node['typeName']) ? JSON.stringify(node['typeName']['names']) : '';
+      if (text !== null && isRunTimeWord(text) && /"(?:date|timestamp|timestamptz|time|timetz)"/.test(type)) {
+        return { text, location: numberOr(node['location']), cast: true };
+      }
+    } else if (kind === 'A_Const') {
+      const text = constantText({ A_Const: node });
+      if (text !== null && /^\s*(?:now|today|tomorrow|yesterday)\s*$/i.test(text)) {
+        bare ??= { text, location: numberOr(node['location']), cast: false };
+      }
+    }
+  }
+  return bare;
+}
+
+function constantText(node: unknown): string | null {
+  if (!isObject(node) || !('A_Const' in node)) return null;
+  const constant = (node as Node & { A_Const: { sval?: { sval?: string } } }).A_Const;
+  return constant.sval === undefined ? null : (constant.sval.sval ?? '');
+}
+
+function callRange(source: SourceText, node: TreeObject): { start: number; end: number } {
+  const first = tokenIndexAt(source, numberOr(node['location']));
+  let at = first;
+  while (!tokenIs(source, at, '(')) at++;
+  return { start: source.tokens[first]?.start ?? 0, end: source.tokens[closingBracket(source, at)]?.end ?? 0 };
+}
+
+function valueRange(source: SourceText, node: TreeObject): { start: number; end: number } {
+  const first = tokenIndexAt(source, numberOr(node['location']));
+  const precise = String(node['op']).endsWith('_N');
+  const last = precise ? closingBracket(source, first + 1) : first;
+  return { start: source.tokens[first]?.start ?? 0, end: source.tokens[last]?.end ?? 0 };
+}
+
+function numberOr(value: unknown): number {
+  return typeof value === 'number' ? value : 0;
+}
