@@ -107,7 +107,7 @@ for (const server of testServers()) {
       const [noted] = await sql('SELECT now() AS now');
       expect(await run(flow, 3n)).toEqual({ inserted: 1n, updated: 1n, deleted: 0n });
       const after = await sql(
-        `SELECT key, ctid::text, xmin::text, update_at, update_at > '${(noted?.['now'] as Date).toISOString()}' AS stamped FROM stamped ORDER BY label, key`,
+        `SELECT key, ctid::text, xmin::text, update_at, update_at > '${(noted!['now'] as Date).toISOString()}' AS stamped FROM stamped ORDER BY label, key`,
       );
       expect(after.map(({ key, stamped }) => [key, stamped])).toEqual([
         ['a', false],
@@ -330,6 +330,31 @@ for (const server of testServers()) {
         expect(sink!.first <= local(-1n) && sink!.first >= local(-3n), name).toBe(true);
         expect(sink!.last >= local(1n) && sink!.last <= local(3n), name).toBe(true);
       }
+    });
+
+    it('finds the sink rows of a window whose label lies outside of it', async () => {
+      // Clocks of Lord Howe go back by half an hour at 15:00Z: the window from there has the label 14:30Z.
+      const change = instant(1_617_462_000_000_000n);
+      await sql("CREATE TABLE data (time timestamptz); INSERT INTO data VALUES ('2021-04-03 15:10Z')");
+      const flow = {
+        ...windowed('lord_howe', {
+          select: "date_trunc('hour', s.time, 'Australia/Lord_Howe') AS label, count(*) AS count",
+          columns: ['label', 'count'],
+          keys: ['label'],
+          groupBy: 'GROUP BY 1',
+          label: ["date_trunc('hour', ", ", 'Australia/Lord_Howe')"],
+        }),
+      };
+      const within: TimeRange = { start: change, end: plus(change, 30n * MINUTE) };
+      await under.frontend.createSink(flow);
+      await run(flow, 1n, [within]);
+      expect(await sql("SELECT (label AT TIME ZONE 'UTC')::text AS label FROM lord_howe")).toEqual([
+        { label: '2021-04-03 14:30:00' },
+      ]);
+      await sql('DELETE FROM data');
+      const { source, sink } = await under.frontend.timeRange(flow, within, 5000);
+      expect(source).toBeNull();
+      expect(sink?.first).toBe(change);
     });
 
     it('cuts a column without a zone, and a date column, as they are', async () => {

@@ -5,7 +5,7 @@ import type { TimeRange } from '../../window/time-range.ts';
 import type { FirstAndLast } from '../frontend.ts';
 import { ask, questionSettings } from './ask.ts';
 import type { Connections, Row } from './connections.ts';
-import { timeFilter } from './query-text.ts';
+import { labelAt, timeFilter } from './query-text.ts';
 import { instantLiteral, quoteIdentifier, quoteLiteral, quoteTable } from './sql-text.ts';
 
 /** A warning at creation is worth this much of a scan where no index helps, and no more. */
@@ -83,29 +83,22 @@ function firstAndLast(table: string, column: string, axis: 'timestamptz' | 'time
 }
 
 /**
- * A label counts by its own value. Where its type is not the one that the window expression takes, that value was read in
- * a zone that only the expression knows: then the range reaches a day further on both sides, which no zone's offset exceeds.
+ * A label may lie outside of its own window, so it is compared with the labels at the bounds, as the server computes them. The value
+ * that comes back is a time only where the label has the type that the window expression takes; else it was read in a zone
+ * that only the expression knows, and counts as a day earlier and later, which no zone's offset exceeds.
  */
 function labelsOfSink(table: string, window: CompiledWindow, within: TimeRange): string {
   const axis = window.argumentType;
   const column = quoteIdentifier(window.column);
-  const day = "interval '24 hours'";
   const sides = [
     within.start === INSTANT_MIN
       ? `s.${column} > '-infinity'`
-      : `s.${column} >= ${shifted(within.start, axis, window, `- ${day}`)}`,
-    within.end === INSTANT_MAX
-      ? `s.${column} < 'infinity'`
-      : `s.${column} < ${shifted(within.end, axis, window, `+ ${day}`)}`,
+      : `s.${column} >= (SELECT ${labelAt(window, within.start)})`,
+    within.end === INSTANT_MAX ? `s.${column} < 'infinity'` : `s.${column} < (SELECT ${labelAt(window, within.end)})`,
   ];
   const end = (direction: string) =>
     `(SELECT ${micros(`s.${column}`, axis)} FROM ${table} AS s WHERE ${sides.join(' AND ')} ORDER BY s.${column} ${direction} LIMIT 1)`;
   return `SELECT ${end('ASC')}, ${end('DESC')}, CASE WHEN ${isOnAxis(window)} THEN '0' ELSE '${DAY}' END`;
-}
-
-function shifted(t: Instant, axis: 'timestamptz' | 'timestamp', window: CompiledWindow, by: string): string {
-  const literal = instantLiteral(t, axis);
-  return `(SELECT CASE WHEN ${isOnAxis(window)} THEN ${literal} ELSE ${literal} ${by} END)`;
 }
 
 function isOnAxis({ expression, argumentType }: CompiledWindow): string {
