@@ -11,7 +11,7 @@ export type Change = 'create' | 'replace' | 'drop' | 'pause' | 'resume';
 
 /** A change that ends half-way is taken up again by whoever comes after this long. */
 const CHANGE_LEASE: Micros = 60n * SECOND;
-const FENCE_BUDGET_MS = 10_000;
+export const FENCE_BUDGET_MS = 10_000;
 /** Ticks write the same item all the time; losing to one of them is no reason to refuse a user's change. */
 const ATTEMPTS = 10;
 
@@ -44,10 +44,14 @@ export async function takeForChange(
 
 function refuseWhileChanging(flow: string, state: FlowState, now: Instant): void {
   if (!leaseIsActive(state.lease, now) || !state.lease.owner.startsWith(OWNER_PREFIX)) return;
-  throw new SluiceError('conflict', `flow ${flow} is being changed (${state.lease.owner}); try again when that is done`, {
-    retryable: true,
-    details: { holder: state.lease.owner },
-  });
+  throw new SluiceError(
+    'conflict',
+    `flow ${flow} is being changed (${state.lease.owner}); try again when that is done`,
+    {
+      retryable: true,
+      details: { holder: state.lease.owner },
+    },
+  );
 }
 
 /**

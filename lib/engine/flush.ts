@@ -12,8 +12,7 @@ import { takeSurvey } from './survey.ts';
 
 export type FlushOutcome =
   /** Every window up to now has been brought up to date; `rowsWritten` by the plans that ran meanwhile. */
-  | { readonly done: true; readonly rowsWritten: bigint }
-  | { readonly done: false };
+  { readonly done: true; readonly rowsWritten: bigint } | { readonly done: false };
 
 const SURVEY_BUDGET_MS = 10_000;
 const FIRST_WAIT_MS = 50;
@@ -32,7 +31,10 @@ export async function flushFlow(deps: EngineDeps, flow: string, { waitMs }: { wa
     throw new SluiceError('conflict', `flow ${flow} is paused; resume it first`);
   }
   if (before.state.blocked !== null) {
-    throw new SluiceError('conflict', `flow ${flow} is blocked: ${before.state.blocked.message}; mend that and resume it`);
+    throw new SluiceError(
+      'conflict',
+      `flow ${flow} is blocked: ${before.state.blocked.message}; mend that and resume it`,
+    );
   }
   const range = await flushRange(deps, before.definition);
   if (range === null) return { done: true, rowsWritten: 0n };

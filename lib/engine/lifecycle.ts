@@ -1,7 +1,8 @@
 import { SluiceError } from '../errors.ts';
 import type { FlowDefinition } from '../flow/definition.ts';
+import type { Frontend } from '../frontend/frontend.ts';
 import type { FlowState, LoadedFlow } from '../store/flow-store.ts';
-import { inForce, raiseFence, takeForChange } from './definition-change.ts';
+import { FENCE_BUDGET_MS, inForce, raiseFence, takeForChange } from './definition-change.ts';
 import type { EngineDeps } from './deps.ts';
 import { markEverything } from './restored.ts';
 import { leaseIsActive, NEW_FLOW_STATE } from './state.ts';
@@ -31,9 +32,12 @@ export async function createFlow(deps: EngineDeps, draft: FlowDraft, mode: Creat
     }
   }
   const holder = await deps.store.sinkHolder(draft.options.connection, draft.sink);
-  if (holder !== null && holder !== draft.name && !(await claimIsVoid(deps, holder, draft))) throw sinkTaken(draft, holder);
+  if (holder !== null && holder !== draft.name && !(await claimIsVoid(deps, holder, draft)))
+    throw sinkTaken(draft, holder);
   const frontend = deps.frontend(draft.options.connection);
-  if ((await frontend.describeSink(draft.sink)) === null) await frontend.createSink(draft);
+  await proveFence(frontend, draft.name, before?.state.epoch ?? 0n);
+  const sinkIsNew = (await frontend.describeSink(draft.sink)) === null;
+  if (sinkIsNew) await frontend.createSink(draft);
 
   const taken = await takeForChange(deps, draft.name, exists(before) ? 'replace' : 'create', (loaded) => {
     if (exists(loaded) && mode !== 'or_replace') throw flowExists(draft.name);
@@ -48,7 +52,7 @@ export async function createFlow(deps: EngineDeps, draft: FlowDraft, mode: Creat
   const previous = taken.loaded?.definition ?? null;
   const { held, applied } = await raiseFence(deps, frontend, draft.name, taken.held);
   const definition: FlowDefinition = { ...draft, generation: held.epoch };
-  const rebuild = !isInForce(taken.loaded) || computesOtherwise(taken.loaded.definition, definition);
+  const rebuild = sinkIsNew || !isInForce(taken.loaded) || computesOtherwise(taken.loaded.definition, definition);
   await deps.store.putDefinition(definition, previous);
   if (rebuild) await markEverything(deps, draft.name);
   await deps.store.commit(draft.name, held, inForce(held, definition, applied, rebuild));
@@ -124,13 +128,26 @@ export async function resumeFlow(deps: EngineDeps, flow: string): Promise<void> 
 }
 
 /** Loads a flow that exists. Throws `flow_not_found`. */
-export function existing(flow: string, loaded: LoadedFlow | null): LoadedFlow & { readonly definition: FlowDefinition } {
+export function existing(
+  flow: string,
+  loaded: LoadedFlow | null,
+): LoadedFlow & { readonly definition: FlowDefinition } {
   if (!exists(loaded)) throw flowNotFound(flow);
   return loaded;
 }
 
 function exists(loaded: LoadedFlow | null): loaded is LoadedFlow & { readonly definition: FlowDefinition } {
   return loaded !== null && loaded.definition !== null && loaded.state.status !== 'dropping';
+}
+
+/** Before anything is stored: a database that does not let this role keep a fence refuses the flow here. */
+async function proveFence(frontend: Frontend, flow: string, epoch: bigint): Promise<void> {
+  try {
+    await frontend.fence(flow, epoch, FENCE_BUDGET_MS);
+  } catch (error) {
+    // A higher fence is met again, and outrun, under the lease.
+    if (!(error instanceof SluiceError) || error.code !== 'fenced') throw error;
+  }
 }
 
 /** A definition whose change ended half-way is stored, and yet the sink may hold nothing of it. */
@@ -143,7 +160,10 @@ function released(held: FlowState, status: 'active' | 'paused'): FlowState {
 }
 
 function flowExists(flow: string): SluiceError {
-  return new SluiceError('flow_exists', `flow ${flow} exists; use CREATE OR REPLACE FLOW, or CREATE FLOW IF NOT EXISTS`);
+  return new SluiceError(
+    'flow_exists',
+    `flow ${flow} exists; use CREATE OR REPLACE FLOW, or CREATE FLOW IF NOT EXISTS`,
+  );
 }
 
 function flowNotFound(flow: string): SluiceError {
@@ -187,9 +207,13 @@ function givenBack({ held, loaded }: { readonly held: FlowState; readonly loaded
 
 function sinkTaken(draft: FlowDraft, holder: string): SluiceError {
   const sink = `${draft.sink.schema}.${draft.sink.table}`;
-  return new SluiceError('sink_taken', `table ${sink} is the sink of flow ${holder}; give this flow a sink of its own`, {
-    details: { holder },
-  });
+  return new SluiceError(
+    'sink_taken',
+    `table ${sink} is the sink of flow ${holder}; give this flow a sink of its own`,
+    {
+      details: { holder },
+    },
+  );
 }
 
 function sameSink(a: FlowDraft, b: FlowDraft): boolean {

@@ -46,7 +46,7 @@ export async function markTable(
 }
 
 /** The windows of a change: aligned outwards, joined where they touch, without those that are expired. */
-export function dirtyRanges(reader: TableReader, change: Change, now: Instant): readonly TimeRange[] {
+function dirtyRanges(reader: TableReader, change: Change, now: Instant): readonly TimeRange[] {
   const spec = reader.window;
   if (spec === null) return [];
   const windows = [

@@ -54,16 +54,18 @@ export function planNext(
 
   const { maxRanges, maxWindows, mergeDistance, order } = definition.options;
   const limit = loaded.state.windowLimit;
-  const joined = limit === null ? joinNear(ranges, window.spec, mergeDistance) : ranges;
+  const joined =
+    limit === null ? joinNear(ranges, window.spec, mergeDistance) : pastFailures(definition, loaded, ranges);
   if (survey === null && joined.some((range) => isLongerThan(range, window, maxWindows))) {
     return { kind: 'survey', within: hull(ranges) };
   }
-  const { taken, left } = takeWindows(joined, window.spec, {
+  const { taken } = takeWindows(joined, window.spec, {
     maxRanges: Math.min(maxRanges, limit ?? maxRanges),
     maxWindows: Math.min(maxWindows, limit ?? maxWindows),
     order,
   });
   const consumed = live.flatMap((entry) => consume(entry, taken));
+  const left = subtract(ranges, taken);
   return {
     kind: 'plan',
     reason: `${taken.length} of ${taken.length + left.length} dirty ranges${limit === null ? '' : `, at most ${limit} after a failure`}`,
@@ -140,6 +142,31 @@ function liveParts(
     const aligned = normalize(parts.map((part) => alignOutwards(window.spec, part)));
     return { stored, parts: within === null ? [] : clip(aligned, within) };
   });
+}
+
+/** So many windows take turns while plans fail. */
+const TURNS = 100;
+
+/**
+ * After several failures in a row, each try begins one window further on, in turn: a window whose query always fails must
+ * not keep all others waiting.
+ */
+function pastFailures(
+  definition: FlowDefinition,
+  loaded: LoadedFlow,
+  ranges: readonly TimeRange[],
+): readonly TimeRange[] {
+  const { window } = definition.compiled;
+  const { failures } = loaded.state;
+  if (window === null || failures < 2) return ranges;
+  const { order } = definition.options;
+  const windowsOf = (most: number) => takeWindows(ranges, window.spec, { maxRanges: most, maxWindows: most, order });
+  let waiting = 0;
+  for (const { start, end } of windowsOf(TURNS).taken) {
+    for (let at = start; at < end; at = stepWindows(window.spec, at, 1)) waiting += 1;
+  }
+  const skipped = (failures - 1) % Math.max(1, waiting);
+  return skipped === 0 ? ranges : windowsOf(skipped).left;
 }
 
 /** The stored window as consumed by a plan over `taken`; nothing where the plan does not reach it. */

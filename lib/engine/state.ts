@@ -32,7 +32,12 @@ export function leaseIsActive(lease: Lease | null, now: Instant): lease is Lease
  * Takes the lease under a new epoch. A plan that is still in flight under an older epoch stays recorded until its fate is
  * known.
  */
-export function acquire(state: FlowState, owner: string, expiresAt: Instant, plan: Omit<InFlightPlan, 'epoch'> | null): FlowState {
+export function acquire(
+  state: FlowState,
+  owner: string,
+  expiresAt: Instant,
+  plan: Omit<InFlightPlan, 'epoch'> | null,
+): FlowState {
   const epoch = state.epoch + 1n;
   return {
     ...state,

@@ -20,7 +20,7 @@ export async function takeSurvey(
 }
 
 /** A label may lie outside of its own window, so the sink's side reaches one window further on both ends. */
-export function dataRange(spec: WindowSpec, source: FirstAndLast | null, sink: FirstAndLast | null): TimeRange | null {
+function dataRange(spec: WindowSpec, source: FirstAndLast | null, sink: FirstAndLast | null): TimeRange | null {
   const sides: TimeRange[] = [];
   if (source !== null) {
     const last = windowContaining(spec, source.last);

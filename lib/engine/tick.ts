@@ -103,7 +103,11 @@ async function recordFailure(
 ): Promise<TickOutcome> {
   if (!(error instanceof SluiceError)) throw error;
   const now = deps.clock();
-  const fate: PlanFate = { kind: 'failed', error: { code: error.code, message: error.message, at: now }, blocks: false };
+  const fate: PlanFate = {
+    kind: 'failed',
+    error: { code: error.code, message: error.message, at: now },
+    blocks: false,
+  };
   await deps.store.abort(definition.name, state, concludePlan(state, fate, definition.options.maxWindows, now));
   return { action: 'failed', reason: error.message, epoch: state.epoch, more: false };
 }

@@ -11,7 +11,8 @@ export function engineLog(logger: Logger): (event: EngineEvent) => void {
       ...(epoch === undefined ? {} : { epoch: String(epoch) }),
       ...(error === undefined ? {} : { err: error }),
     };
-    if (error === undefined) logger.info(line, reason);
+    // A plan that failed has its reason; its windows are dirty still, and the next tick tries again.
+    if (error === undefined) logger[action === 'failed' ? 'warn' : 'info'](line, reason);
     else if (error instanceof SluiceError && error.retryable) logger.warn(line, reason);
     else logger.error(line, reason);
   };

@@ -57,5 +57,7 @@ export async function benchEngineCpu(): Promise<void> {
   await busy(500);
   const spent = await busy(TICKS);
   print('Engine CPU per tick, ports stubbed');
-  print(`  ${TICKS} ticks of ${MARKED} dirty windows: ${(spent / TICKS / 1000).toFixed(3)} ms a tick (aim: under 1 ms)`);
+  print(
+    `  ${TICKS} ticks of ${MARKED} dirty windows: ${(spent / TICKS / 1000).toFixed(3)} ms a tick (aim: under 1 ms)`,
+  );
 }

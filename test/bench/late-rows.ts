@@ -7,10 +7,10 @@ import { flowInputFromJson } from '../../lib/flow/flow-input.ts';
 import { createPostgresFrontend } from '../../lib/frontend/postgres/postgres-frontend.ts';
 import { startDynalite } from '../../lib/local/dynalite-server.ts';
 import { startPostgres } from '../../lib/local/postgres-server.ts';
+import { compileFlow } from '../../lib/sql/compile-flow.ts';
 import { createStateTable } from '../../lib/store/dynamodb/create-state-table.ts';
 import { createDynamoClient } from '../../lib/store/dynamodb/dynamo-client.ts';
 import { createDynamoStore } from '../../lib/store/dynamodb/dynamo-store.ts';
-import { compileFlow } from '../../lib/sql/compile-flow.ts';
 import { fromEpochMillis, type Instant, plus, SECOND } from '../../lib/window/instant.ts';
 import { parseInstant } from '../../lib/window/rfc3339.ts';
 import { median, milliseconds, print, row } from './ratio.ts';
@@ -69,11 +69,15 @@ export async function benchLateRows(): Promise<void> {
     await ticksAndCompare(deps, sql);
 
     const one = { ms: median(ticks) };
-    print(`${LATE_ROWS} late rows in ${MINUTES} scattered minutes of ${ROWS} rows, ${HOSTS} hosts, windows of 1 minute`);
+    print(
+      `${LATE_ROWS} late rows in ${MINUTES} scattered minutes of ${ROWS} rows, ${HOSTS} hosts, windows of 1 minute`,
+    );
     row('one tick of Sluice (median of ' + ROUNDS + ')', one.ms);
     row('REFRESH MATERIALIZED VIEW CONCURRENTLY', median(refreshes), one);
     row('full recompute into a new table', recompute, one);
-    print(`  the first fill of the sink took ${fill.toFixed(0)} ms; the sink equals the query (aim: 200 times faster than the refresh)`);
+    print(
+      `  the first fill of the sink took ${fill.toFixed(0)} ms; the sink equals the query (aim: 200 times faster than the refresh)`,
+    );
   } finally {
     await sql.end();
     await frontend.close();
@@ -96,7 +100,9 @@ function engineDeps(store: EngineDeps['store'], frontend: ReturnType<typeof crea
 }
 
 async function load(sql: pg.Client): Promise<void> {
-  await sql.query('CREATE TABLE metrics (ts timestamptz NOT NULL, host text NOT NULL, value double precision NOT NULL)');
+  await sql.query(
+    'CREATE TABLE metrics (ts timestamptz NOT NULL, host text NOT NULL, value double precision NOT NULL)',
+  );
   await sql.query(`INSERT INTO metrics SELECT TIMESTAMPTZ '2024-01-01 00:00:00+00' + (n / ${HOSTS}) * interval '10 seconds',
     'host-' || n % ${HOSTS}, 100 * abs(sin(n)) FROM generate_series(0, ${ROWS - 1}) AS n`);
   await sql.query('CREATE INDEX ON metrics (ts)');
@@ -114,8 +120,14 @@ async function insertLateRows(sql: pg.Client, round: number): Promise<Instant[]>
 }
 
 async function oneTick(deps: EngineDeps): Promise<void> {
-  const outcome = await tick(deps, { flow: 'per_minute', owner: 'bench', deadline: plus(now(), 600n * SECOND), trigger: 'schedule' });
-  if (outcome.action !== 'committed' || outcome.more) throw new Error(`not one whole tick: ${outcome.action}, ${outcome.reason}`);
+  const outcome = await tick(deps, {
+    flow: 'per_minute',
+    owner: 'bench',
+    deadline: plus(now(), 600n * SECOND),
+    trigger: 'schedule',
+  });
+  if (outcome.action !== 'committed' || outcome.more)
+    throw new Error(`not one whole tick: ${outcome.action}, ${outcome.reason}`);
 }
 
 async function ticksUntilQuiet(deps: EngineDeps): Promise<void> {

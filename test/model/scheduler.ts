@@ -104,7 +104,9 @@ export class Scheduler {
     this.#killed.add(process);
     const own = this.#calls.filter((call) => call.process === process);
     this.#calls = this.#calls.filter((call) => call.process !== process);
-    this.trace.push(`${process}: killed${own.length > 0 && sent ? ` after sending ${own.map((c) => c.label).join(', ')}` : ''}`);
+    this.trace.push(
+      `${process}: killed${own.length > 0 && sent ? ` after sending ${own.map((c) => c.label).join(', ')}` : ''}`,
+    );
     if (sent) for (const call of own) if (call.ready()) await call.applyOnly();
     await nextTurn();
   }

@@ -60,7 +60,7 @@ async function step(world: World, choice: number): Promise<void> {
 }
 
 /** Removes choices as long as the schedule still fails: the shortest failing one that is found this way. */
-export async function shrink(schedule: Schedule, guards: Guards = {}): Promise<Schedule> {
+async function shrink(schedule: Schedule, guards: Guards = {}): Promise<Schedule> {
   let shortest = [...schedule];
   for (let size = Math.ceil(shortest.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let at = 0; at < shortest.length; ) {
@@ -84,7 +84,8 @@ export async function search(
     if ((await runSchedule(schedule, guards)) === null) continue;
     const shortest = await shrink(schedule, guards);
     const failure = await runSchedule(shortest, guards);
-    if (failure === null) throw new Error(`seed ${seed} of flow ${FLOW} fails and, shrunk, does not: not deterministic`);
+    if (failure === null)
+      throw new Error(`seed ${seed} of flow ${FLOW} fails and, shrunk, does not: not deterministic`);
     return { ran: index + 1, failure: { ...failure, seed, schedule: shortest } };
   }
   return { ran: schedules, failure: null };

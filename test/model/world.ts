@@ -1,14 +1,19 @@
 import type { EngineDeps } from '../../lib/engine/deps.ts';
+import { flushFlow } from '../../lib/engine/flush.ts';
 import { createFlow, dropFlow, type FlowDraft, pauseFlow, resumeFlow } from '../../lib/engine/lifecycle.ts';
 import { markFlow, markTable } from '../../lib/engine/marks.ts';
-import { flushFlow } from '../../lib/engine/flush.ts';
 import { tick } from '../../lib/engine/tick.ts';
 import { SluiceError } from '../../lib/errors.ts';
 import type { FlowStore } from '../../lib/store/flow-store.ts';
 import { type Instant, instant, type Micros, SECOND } from '../../lib/window/instant.ts';
-import { createMemoryFrontend, MemoryDatabase, type MemoryFrontendOptions, sameRow } from '../support/memory-frontend.ts';
+import {
+  createMemoryFrontend,
+  MemoryDatabase,
+  type MemoryFrontendOptions,
+  sameRow,
+} from '../support/memory-frontend.ts';
 import { createMemoryStore } from '../support/memory-store.ts';
-import { type Fault, Scheduler } from './scheduler.ts';
+import { Scheduler } from './scheduler.ts';
 
 export const FLOW = 'f';
 const SOURCE = { schema: 'public', table: 'source' };
@@ -41,7 +46,9 @@ export class World {
     this.#guards = guards;
     let versions = 0;
     const random = () => `v${++versions}`;
-    const memory = createMemoryStore(guards.countedVersions === true ? { random, without: 'random_versions' } : { random });
+    const memory = createMemoryStore(
+      guards.countedVersions === true ? { random, without: 'random_versions' } : { random },
+    );
     this.store = guards.store?.(memory) ?? memory;
   }
 
@@ -195,7 +202,8 @@ export class World {
       this.startTick();
       await this.finish();
       const problem = await this.#unquiet();
-      if (problem === null) return this.unexpected.length > 0 ? `unexpected: ${String(this.unexpected[0])}` : await this.compare();
+      if (problem === null)
+        return this.unexpected.length > 0 ? `unexpected: ${String(this.unexpected[0])}` : await this.compare();
     }
     return `not quiet after 60 ticks: ${await this.#unquiet()}`;
   }
@@ -314,5 +322,3 @@ function frontendFault(label: string): Error {
   const code = label === 'frontend.commit' ? 'outcome_unknown' : 'frontend_unavailable';
   return new SluiceError(code, 'no answer', { retryable: true });
 }
-
-export type { Fault };

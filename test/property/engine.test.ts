@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EngineDeps } from '../../lib/engine/deps.ts';
 import { effectiveDirty } from '../../lib/engine/effective-dirty.ts';
 import { createFlow, dropFlow, type FlowDraft, pauseFlow, resumeFlow } from '../../lib/engine/lifecycle.ts';
 import { markTable } from '../../lib/engine/marks.ts';
 import { tick } from '../../lib/engine/tick.ts';
-import type { EngineDeps } from '../../lib/engine/deps.ts';
 import { createDynamoStore } from '../../lib/store/dynamodb/dynamo-store.ts';
 import type { FlowStore } from '../../lib/store/flow-store.ts';
 import { HOUR, type Instant, instant, type Micros, SECOND } from '../../lib/window/instant.ts';
@@ -21,9 +21,19 @@ const INVOCATION: Micros = 4_500_000n;
 const WINDOWS = 8;
 
 type Action =
-  | { readonly do: 'insert' | 'update' | 'delete'; readonly window: number; readonly key: string | null; readonly value: number }
+  | {
+      readonly do: 'insert' | 'update' | 'delete';
+      readonly window: number;
+      readonly key: string | null;
+      readonly value: number;
+    }
   | { readonly do: 'tick'; readonly worker: 0 | 1; readonly mishap: Mishap | null }
-  | { readonly do: 'replace' | 'create'; readonly worker: 0 | 1; readonly least: number; readonly mishap: Mishap | null }
+  | {
+      readonly do: 'replace' | 'create';
+      readonly worker: 0 | 1;
+      readonly least: number;
+      readonly mishap: Mishap | null;
+    }
   | { readonly do: 'drop' | 'pause' | 'resume'; readonly worker: 0 | 1; readonly mishap: Mishap | null }
   | { readonly do: 'thaw' }
   | { readonly do: 'advance'; readonly seconds: number };
@@ -48,13 +58,19 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     }),
   },
   { weight: 12, arbitrary: fc.record({ do: fc.constant('tick' as const), worker, mishap }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('replace' as const, 'create' as const), worker, least, mishap }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constantFrom('replace' as const, 'create' as const), worker, least, mishap }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({ do: fc.constantFrom('drop' as const, 'pause' as const, 'resume' as const), worker, mishap }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('thaw' as const) }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('advance' as const), seconds: fc.integer({ min: 1, max: 12 }) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('advance' as const), seconds: fc.integer({ min: 1, max: 12 }) }),
+  },
 );
 
 let database: TestDatabase;
@@ -109,7 +125,12 @@ class Trial {
         return this.#on(action.worker, (deps) => this.#tick(deps), action.mishap);
       case 'replace':
       case 'create':
-        return this.#create(action.do === 'create' ? 'create' : 'or_replace', action.least, action.worker, action.mishap);
+        return this.#create(
+          action.do === 'create' ? 'create' : 'or_replace',
+          action.least,
+          action.worker,
+          action.mishap,
+        );
       case 'drop':
         return this.#on(action.worker, (deps) => dropFlow(deps, this.#flow, { dropSink: false }), action.mishap);
       case 'pause':
@@ -146,7 +167,11 @@ class Trial {
     const { generation: _, ...draft } = hourlyDefinition(this.#flow, this.#source, this.#sink);
     const [head = '', tail = ''] = draft.compiled.text;
     const text = [`${head}value >= ${least} AND `, tail];
-    return { ...draft, options: { ...draft.options, maxRanges: 3, maxWindows: 3, mergeDistance: 1 }, compiled: { ...draft.compiled, text } };
+    return {
+      ...draft,
+      options: { ...draft.options, maxRanges: 3, maxWindows: 3, mergeDistance: 1 },
+      compiled: { ...draft.compiled, text },
+    };
   }
 
   /** Commits one change, then marks what it touched: the duty of whoever writes. */
@@ -177,17 +202,23 @@ class Trial {
       const loaded = await store.load(this.#flow, { limit: 100, order: 'newest' });
       const { state, definition } = loaded ?? {};
       if (state?.status === 'paused') await this.act({ do: 'resume', worker: 0, mishap: null });
-      else if (state === undefined || !definition || state.status === 'dropping') await this.#create('or_replace', 1, 0, null);
+      else if (state === undefined || !definition || state.status === 'dropping')
+        await this.#create('or_replace', 1, 0, null);
       else {
         await this.#on(0, (deps) => this.#tick(deps), null);
         const after = await store.load(this.#flow, { limit: 100, order: 'newest' });
-        const idle = after !== null && after.state.inFlight === null && after.state.lease === null && after.dirty.length === 0;
-        if (idle && after.state.generation === after.definition?.generation) return this.#differences(after.definition.compiled.text[0] ?? '');
+        const idle =
+          after !== null && after.state.inFlight === null && after.state.lease === null && after.dirty.length === 0;
+        if (idle && after.state.generation === after.definition?.generation)
+          return this.#differences(after.definition.compiled.text[0] ?? '');
       }
     }
     const left = await store.load(this.#flow, { limit: 100, order: 'newest' });
     const refusals = this.#workers.flatMap((each) => each.refusals);
-    return [`not quiet: ${JSON.stringify(left && { ...left.state, pending: effectiveDirty(left).pending }, (_, v) => String(v))}`, ...refusals];
+    return [
+      `not quiet: ${JSON.stringify(left && { ...left.state, pending: effectiveDirty(left).pending }, (_, v) => String(v))}`,
+      ...refusals,
+    ];
   }
 
   async #differences(text: string): Promise<string[]> {
@@ -207,7 +238,9 @@ class Trial {
 }
 
 describe('rule 12: quiescent means equal', () => {
-  it(`holds after ${RUNS} random histories of writers, workers, crashes and freezes`, { timeout: 1_500_000 }, async () => {
+  it(`holds after ${RUNS} random histories of writers, workers, crashes and freezes`, {
+    timeout: 1_500_000,
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 30 }), async (actions) => {
         const trial = new Trial();

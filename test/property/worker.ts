@@ -33,7 +33,10 @@ export class Worker {
       this.#sockets.push(socket);
       return socket;
     };
-    this.#frontend = createPostgresFrontend({ connection: { connectionString: databaseUrl, stream }, namespace: 'property' });
+    this.#frontend = createPostgresFrontend({
+      connection: { connectionString: databaseUrl, stream },
+      namespace: 'property',
+    });
     const nothing = () => Promise.resolve();
     this.deps = {
       store: this.#minded(store),
@@ -82,7 +85,8 @@ export class Worker {
       async (...given: A): Promise<R> => {
         const mishap = this.#mishap;
         this.#calls += 1;
-        if (mishap === null || mishap.kind === 'freezes' || mishap.at !== this.#calls) return method.apply(store, given);
+        if (mishap === null || mishap.kind === 'freezes' || mishap.at !== this.#calls)
+          return method.apply(store, given);
         if (mishap.kind === 'no answer') {
           await method.apply(store, given);
           throw new SluiceError('store_unavailable', 'no answer', { retryable: true });

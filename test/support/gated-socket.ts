@@ -26,13 +26,19 @@ export class GatedSocket extends Socket {
     this.#pass(() => super._write(chunk, encoding, callback));
   }
 
-  override _writev(chunks: { chunk: unknown; encoding: BufferEncoding }[], callback: (error?: Error | null) => void): void {
+  override _writev(
+    chunks: { chunk: unknown; encoding: BufferEncoding }[],
+    callback: (error?: Error | null) => void,
+  ): void {
     this.#pass(() => super._writev?.(chunks, callback));
   }
 
   #pass(send: () => void): void {
     this.#countdown -= 1;
-    if (this.#countdown > 0) return send();
+    if (this.#countdown > 0) {
+      send();
+      return;
+    }
     this.#held = send;
     const tell = this.#frozen;
     this.#frozen = null;

@@ -172,8 +172,14 @@ export function createMemoryFrontend(
       ),
     timeRange: (definition, within) =>
       step('frontend.timeRange', () => ({
-        source: firstAndLast([...database.source.values()].map((row) => row.time), within),
-        sink: firstAndLast([...database.sink(definition.sink).values()].map((row) => row.label), within),
+        source: firstAndLast(
+          [...database.source.values()].map((row) => row.time),
+          within,
+        ),
+        sink: firstAndLast(
+          [...database.sink(definition.sink).values()].map((row) => row.label),
+          within,
+        ),
       })),
     checkServer: () => Promise.resolve('memory'),
     describeRelations: (references) => Promise.resolve(references.map(() => null)),

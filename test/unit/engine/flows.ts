@@ -1,10 +1,10 @@
-import type { FlowDefinition } from '../../../lib/flow/definition.ts';
 import { NEW_FLOW_STATE } from '../../../lib/engine/state.ts';
+import type { FlowDefinition } from '../../../lib/flow/definition.ts';
 import type { DirtyWindow, FlowState, LoadedFlow } from '../../../lib/store/flow-store.ts';
 import { instant, type Micros } from '../../../lib/window/instant.ts';
 import type { TimeRange } from '../../../lib/window/time-range.ts';
 
-export const WINDOW: Micros = 10n;
+const WINDOW: Micros = 10n;
 
 export interface FlowChanges {
   readonly options?: Partial<FlowDefinition['options']>;

@@ -99,6 +99,30 @@ describe('the planner', () => {
     expect(planned(decision).consumed).toEqual([consumed(0, 30, [range(0, 20)])]);
   });
 
+  it('takes the windows in turn while plans fail, so that one that always fails holds up no other', () => {
+    const marks = [dirty(80, 90), dirty(40, 60), dirty(0, 10)];
+    const taken = [1, 2, 3, 4, 5, 6].map((failures) => {
+      const state = { windowLimit: 1, failures };
+      return planned(planNext(flow(), loaded(marks, state), NOW, 'schedule', null)).ranges;
+    });
+    expect(taken).toEqual([
+      [range(80, 90)],
+      [range(50, 60)],
+      [range(40, 50)],
+      [range(0, 10)],
+      [range(80, 90)],
+      [range(50, 60)],
+    ]);
+  });
+
+  it('leaves to a mark what it skipped of it', () => {
+    const state = { windowLimit: 1, failures: 2 };
+    const plan = planned(planNext(flow(), loaded([dirty(0, 30)], state), NOW, 'schedule', null));
+    expect(plan.ranges).toEqual([range(10, 20)]);
+    expect(plan.consumed).toEqual([consumed(0, 30, [range(0, 10), range(20, 30)])]);
+    expect(plan.more).toBe(true);
+  });
+
   it('counts a consumed window that is not settled yet only as what its plan left', () => {
     const state = { settle: [consumed(0, 100, [range(0, 30)]), consumed(200, 210)] };
     const plan = planned(planNext(flow(), loaded([dirty(200, 210), dirty(0, 100)], state), NOW, 'schedule', null));

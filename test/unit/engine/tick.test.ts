@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EngineDeps, EngineEvent } from '../../../lib/engine/deps.ts';
-import { createFlow, type FlowDraft, pauseFlow, resumeFlow } from '../../../lib/engine/lifecycle.ts';
 import { flushFlow } from '../../../lib/engine/flush.ts';
+import { createFlow, type FlowDraft, pauseFlow, resumeFlow } from '../../../lib/engine/lifecycle.ts';
 import { markFlow } from '../../../lib/engine/marks.ts';
 import { tick } from '../../../lib/engine/tick.ts';
 import { SluiceError } from '../../../lib/errors.ts';
@@ -141,13 +141,32 @@ describe('a tick', () => {
     expect((await state()).windowLimit).toBeNull();
   });
 
+  it('brings all other windows up to date while one of them always fails', async () => {
+    await createQuiet({ maxWindows: 4 });
+    const poisoned: Frontend = {
+      ...frontend,
+      run: (plan) =>
+        plan.ranges.some(({ start, end }) => start <= 95n && 95n < end)
+          ? Promise.reject(new SluiceError('query_failed', 'division by zero'))
+          : frontend.run(plan),
+    };
+    insert(5, 15, 45, 95);
+    await markFlow(deps(), 'f', { timestamps: [5n, 15n, 45n, 95n].map((time) => instant(time)), ranges: [] });
+    for (let ticks = 0; ticks < 20; ticks++) await tick(deps({ frontend: () => poisoned }), request());
+    expect(await dirty()).toEqual(['90-100']);
+    expect(database.sink({ schema: 'public', table: 'sink' }).size).toBe(3);
+  });
+
   it('records a frontend that fails before the plan', async () => {
     await createFlow(deps(), draft(), 'create');
     const down: Frontend = {
       ...frontend,
       timeRange: () => Promise.reject(new SluiceError('frontend_unavailable', 'refused', { retryable: true })),
     };
-    expect(await tick(deps({ frontend: () => down }), request())).toMatchObject({ action: 'failed', reason: 'refused' });
+    expect(await tick(deps({ frontend: () => down }), request())).toMatchObject({
+      action: 'failed',
+      reason: 'refused',
+    });
     expect((await state()).lastError).toMatchObject({ code: 'frontend_unavailable' });
     expect(await dirty()).toHaveLength(1);
   });
@@ -190,6 +209,29 @@ describe('a tick', () => {
     await markFlow(deps(), 'f', { timestamps: times.map((time) => instant(BigInt(time))), ranges: [] });
     await tick(deps(), request());
     expect([...database.sink({ schema: 'public', table: 'sink' }).values()].map((row) => row.label)).toEqual([0n]);
+  });
+});
+
+describe('creating a flow', () => {
+  it('stores nothing where the database does not let it keep a fence', async () => {
+    const refusing: Frontend = {
+      ...frontend,
+      fence: () => Promise.reject(new SluiceError('query_failed', 'permission denied for schema sluice')),
+    };
+    await expect(createFlow(deps({ frontend: () => refusing }), draft(), 'create')).rejects.toThrow(
+      'permission denied',
+    );
+    expect(await store.load('f', { limit: 1, order: 'newest' })).toBeNull();
+    expect(database.sinks.size).toBe(0);
+  });
+
+  it('rebuilds a sink that had been dropped behind its back', async () => {
+    insert(5);
+    await createQuiet();
+    database.sinks.clear();
+    await createFlow(deps(), draft(), 'or_replace');
+    while ((await tick(deps(), request())).action !== 'idle') now = later(1n);
+    expect(database.sink({ schema: 'public', table: 'sink' }).size).toBe(1);
   });
 });
 
