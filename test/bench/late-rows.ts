@@ -72,7 +72,7 @@ export async function benchLateRows(): Promise<void> {
     print(
       `${LATE_ROWS} late rows in ${MINUTES} scattered minutes of ${ROWS} rows, ${HOSTS} hosts, windows of 1 minute`,
     );
-    row('one tick of Sluice (median of ' + ROUNDS + ')', one.ms);
+    row(`one tick of Sluice (median of ${ROUNDS})`, one.ms);
     row('REFRESH MATERIALIZED VIEW CONCURRENTLY', median(refreshes), one);
     row('full recompute into a new table', recompute, one);
     print(
