@@ -19,6 +19,9 @@ import { Stop, type StopPoint } from './stop.ts';
 /** 2023-11-14T22:00:00Z, the first of the hours that rows lie in. */
 const FIRST_HOUR = 1_699_999_200_000_000n;
 
+/** By which the store tells what history has expired: none of a trial's. */
+const STORE_TIME = instant(FIRST_HOUR);
+
 /** One server and one state table for all trials of a file. */
 export class CrashWorld {
   readonly database: TestDatabase;
@@ -31,7 +34,7 @@ export class CrashWorld {
     this.database = database;
     this.table = table;
     this.sql = sql;
-    this.store = createDynamoStore({ client: table.client(), tableName: table.tableName });
+    this.store = createDynamoStore({ client: table.client(), tableName: table.tableName, clock: () => STORE_TIME });
   }
 
   static async open(): Promise<CrashWorld> {
@@ -74,13 +77,19 @@ export class Trial {
 
   static async open(world: CrashWorld, id: number): Promise<Trial> {
     const trial = new Trial(world, id);
-    await world.sql.query(`CREATE TABLE "${trial.#source.table}" (id serial, "time" timestamptz, key text, value bigint)`);
+    await world.sql.query(
+      `CREATE TABLE "${trial.#source.table}" (id serial, "time" timestamptz, key text, value bigint)`,
+    );
     return trial;
   }
 
   async close(): Promise<void> {
     for (const close of this.#closers.splice(0).reverse()) await close();
     await this.#world.sql.query(`DROP TABLE IF EXISTS "${this.#source.table}", "${this.#sink.table}"`);
+  }
+
+  get now(): Instant {
+    return this.#now;
   }
 
   advance(seconds: bigint): void {
@@ -99,7 +108,7 @@ export class Trial {
     const frontend = createPostgresFrontend({ connection: proxy.url, namespace: 'crash' });
     await frontend.checkServer();
     const stop = new Stop(point, client, proxy);
-    const store = createDynamoStore({ client, tableName: this.#world.table.tableName });
+    const store = createDynamoStore({ client, tableName: this.#world.table.tableName, clock: () => STORE_TIME });
     const ended = work(this.#deps(store, frontend)).catch((error: unknown) => {
       if (!(error instanceof SluiceError) || error.code === 'internal') throw error;
     });
@@ -152,7 +161,9 @@ export class Trial {
   }
 
   async change(hour: number): Promise<void> {
-    await this.#world.sql.query(`UPDATE "${this.#source.table}" SET value = value + 1 WHERE "time" = '${timeOf(hour)}'`);
+    await this.#world.sql.query(
+      `UPDATE "${this.#source.table}" SET value = value + 1 WHERE "time" = '${timeOf(hour)}'`,
+    );
     await this.#mark([hour]);
   }
 
@@ -182,7 +193,9 @@ export class Trial {
       if (current && dirty.length === 0 && state.lease === null && state.inFlight === null) return this.differences();
     }
     const { state, dirty } = await this.load();
-    return [`not quiet: ${JSON.stringify({ state, dirty }, (_key, value) => (typeof value === 'bigint' ? String(value) : value))}`];
+    return [
+      `not quiet: ${JSON.stringify({ state, dirty }, (_key, value) => (typeof value === 'bigint' ? String(value) : value))}`,
+    ];
   }
 
   /** The sink against the query of the definition in force. */

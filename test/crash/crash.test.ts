@@ -192,6 +192,7 @@ describe('a worker stopped at any request to the store or message to the databas
           if (!stop.reached) problems.push('the point was never reached');
           if (after.epoch < epoch) problems.push(`the epoch fell from ${epoch} to ${after.epoch}`);
           const outcomes = await trial.history();
+          if (outcomes.length === 0) problems.push('no history');
           if (!outcomes.every((outcome) => ['committed', 'recovered', 'failed', 'abandoned'].includes(outcome)))
             problems.push(`odd history: ${outcomes.join(', ')}`);
           return problems;
@@ -207,7 +208,10 @@ describe('a worker stopped at any request to the store or message to the databas
       await leaveInFlight('dies_before')(trial);
       const { well } = trial;
       // Believes whatever was in flight to have been applied.
-      const blind = { ...well.frontend('default'), fence: (_: string, epoch: bigint) => Promise.resolve({ applied: epoch - 1n }) };
+      const blind = {
+        ...well.frontend('default'),
+        fence: (_: string, epoch: bigint) => Promise.resolve({ applied: epoch - 1n }),
+      };
       await trial.tick({ ...well, frontend: () => blind });
       return trial.differences();
     });
