@@ -99,12 +99,13 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     prepare: async (trial) => {
       await trial.insert([0, 1, 2]);
       await trial.create();
-      const halfway = (deps: EngineDeps) => {
-        const store = { ...deps.store, commit: () => new Promise<never>(() => undefined) };
-        void createFlow({ ...deps, store }, trial.draft(1), 'or_replace');
+      const stored = Promise.withResolvers<void>();
+      const commit = () => {
+        stored.resolve();
+        return new Promise<never>(() => undefined);
       };
-      halfway(trial.well);
-      await expect.poll(async () => (await trial.load()).dirty.length).toBe(1);
+      const store = { ...trial.well.store, commit };
+      await Promise.race([createFlow({ ...trial.well, store }, trial.draft(1), 'or_replace'), stored.promise]);
       trial.advance(100n);
     },
     act: tickOnce,
