@@ -1,11 +1,12 @@
 import type { RangeVar, SelectStmt } from 'libpg-query';
 import type { TimeColumnType } from '../flow/definition.ts';
 import { aggregateOf, keyColumns } from './group-keys.ts';
+import type { WindowMeaning } from './label.ts';
 import type { GroupItem, QueryModel } from './query-model.ts';
 import { type Blocker, type Scan, traceWindow, type WindowTrace } from './trace.ts';
 import { isSetOperation, startOf } from './tree.ts';
 import { windowCall } from './window-call.ts';
-import { type WindowMeaning, windowMeaning } from './window-definition.ts';
+import { windowMeaning } from './window-definition.ts';
 import { unwrap } from './wrappers.ts';
 
 /** A column of a scan that is filtered by window. */

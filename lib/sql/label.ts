@@ -4,8 +4,15 @@ import { DAY } from '../window/instant.ts';
 import type { WindowSpec } from '../window/window-spec.ts';
 import { quoteString } from './sql-literal.ts';
 import { type Obstacle, sameZone, zoneOf } from './time-value.ts';
-import type { WindowMeaning } from './window-definition.ts';
 import type { Wrapper } from './wrappers.ts';
+
+/** What a window expression computes. */
+export interface WindowMeaning {
+  readonly spec: WindowSpec;
+  readonly expression: readonly [string, string];
+  readonly argumentType: 'timestamptz' | 'timestamp';
+  readonly labelType: TimeColumnType;
+}
 
 /**
  * The label after the casts around the window expression, outermost first. A cast must keep the labels of two windows apart, else

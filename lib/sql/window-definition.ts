@@ -3,21 +3,13 @@ import { parseInterval } from '../flow/interval.ts';
 import { isUtc } from '../flow/time-zone.ts';
 import { DAY, HOUR, type Instant, MINUTE, type Micros, SECOND } from '../window/instant.ts';
 import type { CalendarUnit, WindowSpec } from '../window/window-spec.ts';
-import { labelOf } from './label.ts';
+import { labelOf, type WindowMeaning } from './label.ts';
 import { stringLiteral } from './literal.ts';
 import { instantLiteral, intervalLiteral, quoteIdentifier, quoteString } from './sql-literal.ts';
 import { type Obstacle, type TimeValue, timeValue, zoneOf } from './time-value.ts';
 import { instantOfLiteral, isPlainYear } from './timestamp-literal.ts';
 import type { WindowCall } from './window-call.ts';
 import type { Wrapper } from './wrappers.ts';
-
-/** What a window expression computes. */
-export interface WindowMeaning {
-  readonly spec: WindowSpec;
-  readonly expression: readonly [string, string];
-  readonly argumentType: 'timestamptz' | 'timestamp';
-  readonly labelType: TimeColumnType;
-}
 
 /** A window that no flow can have, whatever else it says. */
 export interface BadWindow {

@@ -1,8 +1,8 @@
 import { SluiceError } from '../../lib/errors.ts';
-import { wantedOrder } from '../../lib/store/dirty-order.ts';
 import type { FlowDefinition, TableName } from '../../lib/flow/definition.ts';
 import { checkDefinition, checkFlowName, checkLimit, checkState, checkTable } from '../../lib/store/bounds.ts';
 import { fromCursor, toCursor } from '../../lib/store/cursor.ts';
+import { wantedOrder } from '../../lib/store/dirty-order.ts';
 import type {
   DirtyWindow,
   FlowListing,
