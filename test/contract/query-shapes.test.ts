@@ -1,0 +1,311 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SluiceError } from '../../lib/errors.ts';
+import type { CompiledQuery } from '../../lib/flow/definition.ts';
+import { flowInputFromJson } from '../../lib/flow/flow-input.ts';
+import type { Frontend } from '../../lib/frontend/frontend.ts';
+import { createPostgresFrontend } from '../../lib/frontend/postgres/postgres-frontend.ts';
+import { queryText } from '../../lib/frontend/postgres/query-text.ts';
+import { type CompiledFlow, compileFlow } from '../../lib/sql/compile-flow.ts';
+import { normalize } from '../../lib/window/dirty-set.ts';
+import { type Instant, instant } from '../../lib/window/instant.ts';
+import type { TimeRange } from '../../lib/window/time-range.ts';
+import { windowContaining } from '../../lib/window/windows.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let database: TestDatabase;
+let sql: pg.Client;
+let frontend: Frontend & { close(): Promise<void> };
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  sql = new pg.Client({ connectionString: database.url });
+  await sql.connect();
+  frontend = createPostgresFrontend({ connection: database.url, namespace: 'shapes' });
+  // Readings around both changes of the clock in Berlin, before 1970, far away, without a time, and at no finite time.
+  await sql.query(`
+    CREATE TABLE readings (at timestamptz, device text, value numeric, local timestamp, day date);
+    CREATE TABLE archive (LIKE readings);
+    CREATE TABLE devices (device text, site text);
+    CREATE VIEW recent AS SELECT at, device, value FROM readings WHERE value > 10;
+    CREATE TABLE parts (at timestamptz NOT NULL, device text) PARTITION BY RANGE (at);
+    CREATE TABLE parts_a PARTITION OF parts FOR VALUES FROM ('2021-01-01') TO ('2021-07-01');
+    CREATE TABLE parts_b PARTITION OF parts DEFAULT;
+    CREATE TABLE "Odd ""Näme"" $$ --" ("Zeit ü" timestamptz, "select" text);
+    INSERT INTO devices VALUES ('d0', 'north'), ('d1', 'south'), ('d2', NULL), (NULL, 'nowhere');
+    INSERT INTO readings SELECT t, CASE WHEN n % 7 = 0 THEN NULL ELSE 'd' || n % 5 END, n % 23, t AT TIME ZONE 'UTC', (t AT TIME ZONE 'UTC')::date
+      FROM (SELECT n, start + n * interval '47 minutes' AS t FROM generate_series(0, 70) AS n,
+        unnest(ARRAY['2021-03-27 12:00Z', '2021-10-30 12:00Z', '1969-12-31 01:00Z', '5000-02-27 23:00Z']::timestamptz[]) AS start) AS times;
+    INSERT INTO readings VALUES (NULL, 'd1', 1, NULL, NULL), ('infinity', 'd1', 1, 'infinity', 'infinity'), ('-infinity', 'd1', 1, '-infinity', '-infinity');
+    INSERT INTO archive SELECT at - interval '3 hours', device, value, local, day FROM readings WHERE device = 'd2';
+    INSERT INTO parts SELECT at, device FROM readings WHERE at BETWEEN '2021-01-01' AND '2022-01-01';
+    INSERT INTO "Odd ""Näme"" $$ --" SELECT at, device FROM readings;`);
+});
+
+afterAll(async () => {
+  await frontend.close();
+  await sql.end();
+  await database.drop();
+});
+
+function compile(query: string, more: Record<string, unknown> = {}): Promise<CompiledFlow> {
+  return compileFlow(flowInputFromJson('shape', { sink: 'shape_sink', query, ...more }), frontend);
+}
+
+/** Every window that holds a time of any table, in two hands dealt by turns: neighbours are in different hands. */
+async function dealtWindows(compiled: CompiledQuery): Promise<[TimeRange[], TimeRange[]]> {
+  const window = compiled.window;
+  if (window === null) throw new Error('there is no window');
+  const { rows } = await sql.query<{ t: string }>(`SELECT DISTINCT trunc(extract(epoch FROM at) * 1000000)::text AS t
+    FROM (SELECT at FROM readings UNION SELECT at FROM archive UNION SELECT day::timestamptz FROM readings) AS all_times WHERE isfinite(at)`);
+  const times = rows.map(({ t }): Instant => instant(BigInt(t)));
+  const starts = new Map(times.map((t) => windowContaining(window.spec, t)).map((range) => [range.start, range]));
+  const windows = [...starts.values()].toSorted((a, b) => (a.start < b.start ? -1 : 1));
+  const hand = (turn: number) => normalize(windows.filter((_, index) => index % 2 === turn));
+  return [hand(0), hand(1)];
+}
+
+/** The rows of two plans that share all windows between them, against the rows of the whole query; both as text. */
+async function compare(
+  { draft }: CompiledFlow,
+  query: string,
+): Promise<{ plans: string[]; whole: string[]; first: number }> {
+  const { compiled, options } = draft;
+  const label = `"${compiled.window?.column.replaceAll('"', '""')}"`;
+  const hands = await dealtWindows(compiled);
+  const rowsOf = async (text: string): Promise<string[]> => {
+    await sql.query(`SET TimeZone = '${options.timeZone}'; SET search_path = pg_catalog, public, pg_temp`);
+    const { rows } = await sql.query<{ r: string }>(`SELECT q::text AS r FROM (${text}) AS q WHERE isfinite(${label})`);
+    return rows.map(({ r }) => r);
+  };
+  const [first, second] = await Promise.all(
+    hands.map((ranges) => rowsOf(queryText(compiled, { ranges, gridTime: null }))),
+  );
+  const whole = await rowsOf(`${query}\n`);
+  return { plans: [...(first ?? []), ...(second ?? [])].sort(), whole: whole.sort(), first: first?.length ?? 0 };
+}
+
+const ACCEPTED: readonly (readonly [query: string, options?: Record<string, unknown>])[] = [
+  [
+    "SELECT date_bin('15 minutes', at, '2000-01-01 00:00:07+00') AS w, device, count(*) AS n FROM readings GROUP BY w, device",
+  ],
+  ["SELECT date_bin('15 minutes', at, TIMESTAMPTZ '2000-01-01') AS w, count(*) AS n FROM readings GROUP BY 1"],
+  ["SELECT date_trunc('hour', at) AS w, sum(value) AS s FROM readings GROUP BY date_trunc('hour', at)"],
+  ["SELECT device, date_trunc('hour', r.at) AS w, max(value) AS m FROM public.readings r GROUP BY 2, 1"],
+  ["SELECT date_trunc('day', at, 'Europe/Berlin') AS d, count(*) AS n FROM readings GROUP BY 1"],
+  ["SELECT date_trunc('day', at) AS d, count(*) AS n FROM readings GROUP BY 1", { time_zone: 'America/New_York' }],
+  ["SELECT date_trunc('week', at) AS d, count(*) AS n FROM readings GROUP BY 1", { time_zone: 'Australia/Lord_Howe' }],
+  ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings GROUP BY 1", { time_zone: 'Asia/Kolkata' }],
+  ["SELECT date_trunc('month', at) AS d, count(DISTINCT device) AS n FROM readings GROUP BY 1"],
+  ["SELECT date_trunc('quarter', local) AS q, count(*) FILTER (WHERE value > 3) AS n FROM readings GROUP BY 1"],
+  ["SELECT date_trunc('year', day) AS y, count(*) AS n FROM readings GROUP BY 1", { time_zone: 'Europe/Berlin' }],
+  ["SELECT date_trunc('day', at)::date AS d, count(*) AS n FROM readings GROUP BY 1"],
+  [
+    "SELECT date_bin('1 day', local, TIMESTAMP '2001-01-01 06:00') AS d, percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS p FROM readings GROUP BY 1",
+  ],
+  [
+    "SELECT w, count(*) AS n FROM (SELECT date_trunc('hour', at) AS w, value FROM readings WHERE value > 2) AS s GROUP BY w",
+  ],
+  [
+    "WITH r AS (SELECT at AS t, device FROM readings) SELECT date_trunc('hour', t) AS w, device, count(*) AS n FROM r GROUP BY 1, 2",
+  ],
+  [
+    "SELECT date_trunc('day', at) AS d, count(*) AS n FROM (SELECT at FROM readings UNION ALL SELECT at FROM archive) AS u GROUP BY 1",
+  ],
+  [
+    "SELECT date_trunc('day', r.at) AS d, v.site, count(*) AS n FROM readings r JOIN devices v ON v.device = r.device GROUP BY 1, 2",
+  ],
+  [
+    "SELECT date_trunc('day', r.at) AS d, v.site, count(*) AS n FROM readings r LEFT JOIN devices v USING (device) GROUP BY 1, 2",
+  ],
+  [
+    "SELECT date_trunc('day', r.at) AS d, v.site, count(*) AS n FROM devices v RIGHT JOIN readings r USING (device) GROUP BY 1, 2",
+  ],
+  [
+    "SELECT date_trunc('day', r.at) AS d, count(*) AS n FROM readings r, devices v WHERE v.device = r.device GROUP BY 1",
+  ],
+  [
+    "SELECT date_trunc('day', r.at) AS d, sum(x.v) AS s FROM readings r CROSS JOIN LATERAL (SELECT r.value * 2 AS v) AS x GROUP BY 1",
+  ],
+  [
+    "SELECT date_trunc('day', at) AS d, count(*) AS n FROM readings WHERE device IN (SELECT device FROM devices WHERE site = 'north') GROUP BY 1",
+  ],
+  [
+    "SELECT date_trunc('day', r.at) AS d, count(*) AS n FROM readings r WHERE EXISTS (SELECT 1 FROM readings o WHERE o.device = r.device AND o.at > r.at + interval '1 day') GROUP BY 1",
+  ],
+  [
+    "SELECT date_trunc('day', a.at) AS d, count(*) AS n FROM readings a JOIN readings b ON b.device = a.device AND b.at = a.at + interval '47 minutes' * 5 GROUP BY 1",
+  ],
+  ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM recent GROUP BY 1"],
+  ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM parts GROUP BY 1"],
+  ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM ONLY readings GROUP BY 1 HAVING count(*) > 1"],
+  [
+    "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings AS r (at, gadget, v) WHERE gadget <> 'd1' GROUP BY 1",
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, CASE WHEN value > 5 THEN 'high' ELSE 'low' END AS level, round(avg(value), 3) AS mean FROM readings GROUP BY 1, 2",
+  ],
+  [
+    'SELECT date_trunc(\'hour\', "Zeit ü") AS "Stünde ""1""", "select" AS "group", count(*) AS "$$" FROM "Odd ""Näme"" $$ --" /* ein ; Kommentar */ GROUP BY 1, 2 -- Ende',
+  ],
+  [
+    "SELECT date_trunc($q$hour$q$, public.readings.at) AS h, count(*) AS n FROM public.readings WHERE public.readings.device <> $$d'1$$ GROUP BY 1",
+  ],
+  [
+    "SELECT h, sum(n) AS total FROM (SELECT date_trunc('hour', at) AS h, device, count(*) AS n FROM readings GROUP BY 1, 2) AS i GROUP BY h",
+  ],
+];
+
+describe('an accepted query', () => {
+  it.each(ACCEPTED.map(([query, options = {}]) => ({ query, options })))(
+    '$query $options',
+    async ({ query, options }) => {
+      const compiled = await compile(query, { options });
+      const { plans, whole, first } = await compare(compiled, query);
+      expect(whole.length).toBeGreaterThan(1);
+      // Plans over half of the windows give a part, and both parts together the whole.
+      expect(first).toBeGreaterThan(0);
+      expect(first).toBeLessThan(whole.length);
+      expect(plans).toEqual(whole);
+    },
+  );
+
+  it('is noticed here when its filter changes the answer', async () => {
+    const query =
+      "SELECT DISTINCT ON (device) date_trunc('hour', at) AS h, device FROM readings ORDER BY device, at DESC";
+    const { draft } = await compile("SELECT date_trunc('hour', at) AS h, device FROM readings GROUP BY 1, 2");
+    const text = [query.replace('readings ORDER', '(SELECT * FROM public.readings WHERE '), ''];
+    const [head = ''] = text;
+    const wrong = [head.slice(0, head.indexOf(' BY device, at')), ') AS readings ORDER BY device, at DESC'];
+    const compiled = { ...draft.compiled, text: wrong };
+    const { plans, whole } = await compare({ draft: { ...draft, compiled }, warnings: [], sinkExists: false }, query);
+    expect(plans).not.toEqual(whole);
+  });
+});
+
+/** What it says, and the text at which it points. */
+const REFUSED: readonly (readonly [query: string, message: RegExp, at?: string])[] = [
+  ['SELECT device, count(*) AS n FROM readings GROUP BY 1', /window/],
+  ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings GROUP BY 1 LIMIT 5", /LIMIT/, '5'],
+  [
+    "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM (SELECT * FROM readings LIMIT 5) AS r GROUP BY 1",
+    /LIMIT/,
+    '5)',
+  ],
+  [
+    "SELECT DISTINCT ON (device) date_trunc('hour', at) AS h, device, count(*) AS n FROM readings GROUP BY 1, 2 ORDER BY device",
+    /DISTINCT ON/,
+    'device)',
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM (SELECT DISTINCT ON (device) * FROM readings ORDER BY device, at) AS r GROUP BY 1",
+    /DISTINCT ON/,
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM (SELECT at, row_number() OVER (PARTITION BY device ORDER BY at DESC) AS rn FROM readings) AS r WHERE rn = 1 GROUP BY 1",
+    /OVER/,
+    'row_number',
+  ],
+  ["SELECT date_trunc('hour', at) AS h, sum(count(*)) OVER () AS n FROM readings GROUP BY 1", /OVER/],
+  [
+    "SELECT date_trunc('hour', first) AS h, count(*) AS n FROM (SELECT device, min(at) AS first FROM readings GROUP BY 1) AS r GROUP BY 1",
+    /min|column|group/i,
+  ],
+  [
+    "SELECT date_trunc('hour', r.at) AS h, count(*) AS n FROM devices d LEFT JOIN readings r USING (device) GROUP BY 1",
+    /nullable/,
+  ],
+  [
+    "SELECT date_trunc('hour', r.at) AS h, count(*) AS n FROM readings r RIGHT JOIN devices d USING (device) GROUP BY 1",
+    /nullable/,
+  ],
+  [
+    "SELECT date_trunc('hour', r.at) AS h, count(*) AS n FROM readings r FULL JOIN devices d USING (device) GROUP BY 1",
+    /FULL/,
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM (SELECT at FROM readings EXCEPT SELECT at FROM archive) AS u GROUP BY 1",
+    /EXCEPT/,
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM (SELECT at FROM readings UNION SELECT at FROM archive) AS u GROUP BY 1",
+    /UNION/,
+  ],
+  ["SELECT date_trunc('hour', at) AS h, device, count(*) AS n FROM readings GROUP BY ROLLUP (1, 2)", /ROLLUP/],
+  ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings GROUP BY GROUPING SETS ((1), ())", /GROUPING SETS/],
+  [
+    "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings GROUP BY 1, device",
+    /group key is not in the select list/,
+    'device',
+  ],
+  ["SELECT count(*) AS n FROM readings GROUP BY date_trunc('hour', at)", /select/i],
+  [
+    "WITH RECURSIVE r AS (SELECT at FROM readings UNION ALL SELECT at + interval '1 day' FROM r WHERE at < '2021-01-01') SELECT date_trunc('hour', at) AS h, count(*) AS n FROM r GROUP BY 1",
+    /recursive/i,
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings WHERE at > now() - interval '1 day' GROUP BY 1",
+    /now/,
+    'now()',
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings WHERE at > CURRENT_DATE GROUP BY 1",
+    /current_date/i,
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings WHERE random() < 0.5 GROUP BY 1",
+    /random/,
+    'random',
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings WHERE at > clock_timestamp() GROUP BY 1",
+    /clock_timestamp/,
+  ],
+  ["SELECT date_bin('0 minutes', at) AS h, count(*) AS n FROM readings GROUP BY 1", /zero/],
+  ["SELECT date_bin('-5 minutes', at) AS h, count(*) AS n FROM readings GROUP BY 1", /zero|negative|positive/],
+  ["SELECT date_bin('1 month', at) AS h, count(*) AS n FROM readings GROUP BY 1", /month/],
+  ["SELECT time_bucket('5 minutes', at) AS h, count(*) AS n FROM readings GROUP BY 1", /date_bin[\s\S]*date_trunc/],
+  ["SELECT date_trunc('fortnight', at) AS h, count(*) AS n FROM readings GROUP BY 1", /fortnight/],
+  ["SELECT date_trunc('hour', nope) AS h, count(*) AS n FROM readings GROUP BY 1", /nope/, 'nope'],
+  ["SELECT date_trunc('hour', at) AS h, sum(nope) AS n FROM readings GROUP BY 1", /nope/, 'nope'],
+  ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM nowhere GROUP BY 1", /nowhere/, 'nowhere'],
+  ["SELECT date_trunc('hour', at) AS h, value + device AS n FROM readings GROUP BY 1, 2", /operator/],
+  ["SELECT 'ü' AS \"ä\", date_trunc('hour', at) AS h, count(* AS n FROM readings GROUP BY 1", /syntax/, 'AS n'],
+  ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings WHERE value > $1 GROUP BY 1", /\$1/, '$1'],
+  ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings GROUP BY 1; SELECT 1", /one statement/],
+  ['DELETE FROM readings', /DELETE/],
+  ['INSERT INTO readings SELECT * FROM archive', /INSERT/],
+  [
+    "WITH gone AS (DELETE FROM readings RETURNING at) SELECT date_trunc('hour', at) AS h, count(*) AS n FROM gone GROUP BY 1",
+    /only reads/,
+  ],
+  ["SELECT date_trunc('hour', at) AS h, count(*) AS n INTO other FROM readings GROUP BY 1", /INTO/],
+  ['SELECT at FROM readings FOR UPDATE', /FOR UPDATE/],
+  ['VALUES (1)', /VALUES/],
+  ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings TABLESAMPLE system (10) GROUP BY 1", /TABLESAMPLE/],
+  ["SELECT date_trunc('hour', at) AS h, count(*) AS h FROM readings GROUP BY 1", /"?h"?/],
+  ["SELECT date_trunc('hour', at) AS h, count(*) + 1 FROM readings GROUP BY 1", /name/],
+];
+
+describe('a refused query', () => {
+  it.each(REFUSED.map(([query, message, at]) => ({ query, message, at })))('$query', async ({ query, message, at }) => {
+    const error: SluiceError = await compile(query).then(
+      () => expect.fail('the query was accepted'),
+      (thrown) => thrown,
+    );
+    expect(error.message).toMatch(message);
+    expect(error.code).toBe('invalid_query');
+    if (at !== undefined)
+      expect([...query].slice((error.details.position ?? 0) - 1).join('')).toMatch(
+        new RegExp(`^${at.replace(/[$()*?.]/g, '\\$&')}`),
+      );
+  });
+
+  it('runs whole with an eval interval where a filter would change the answer', async () => {
+    const query =
+      "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings GROUP BY 1 ORDER BY n DESC, h LIMIT 5";
+    const { draft, warnings } = await compile(query, { eval_interval: '5 minutes' });
+    expect(draft.compiled.window).toBeNull();
+    expect(warnings.join()).toMatch(/LIMIT/);
+  });
+});
