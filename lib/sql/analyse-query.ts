@@ -2,6 +2,7 @@ import type { RangeVar, SelectStmt } from 'libpg-query';
 import { SluiceError } from '../errors.ts';
 import type { FlowInput } from '../flow/flow-input.ts';
 import type { Frontend, Relation } from '../frontend/frontend.ts';
+import { describeTemplate } from './check-template.ts';
 import { UNNAMED } from './column-name.ts';
 import { bindNow, type Change, completeDateBins, dropOrderBy, filterScan, qualify, unqualifyColumns } from './edits.ts';
 import { type FoundWindow, findWindow } from './find-window.ts';
@@ -14,6 +15,7 @@ import { parseQuery } from './query-shape.ts';
 import { collectReferences } from './references.ts';
 import { resolveRelations } from './resolve-relations.ts';
 import { invalidQuery, type SourceText } from './source-text.ts';
+import { splice } from './splice.ts';
 
 /** All that is known of a query before the server has seen what becomes of it. */
 export interface Analysis {
@@ -48,15 +50,17 @@ export async function analyseQuery(input: Wanted, frontend: Frontend): Promise<A
   const nows = nowCalls(source, select);
   checkClock(source, select, nows, input, warnings);
 
-  const window = decideWindow(source, model, select, nows.length > 0, input, warnings);
-  const keys = window?.keys ?? plainKeys(model, select);
-  const filters = window?.filters ?? new Map();
   const shared = [
     ...(dropped === null ? [] : [dropped]),
     ...(await completeDateBins(source, select)),
     ...(await Promise.all(nows.map(bindNow))),
   ];
   const plainChanges = [...shared, ...references.relations.map((reference) => qualified(source, reference, relations))];
+  const window = await orServersRefusal(source, plainChanges, input, frontend, () =>
+    decideWindow(source, model, select, nows.length > 0, input, warnings),
+  );
+  const keys = window?.keys ?? plainKeys(model, select);
+  const filters = window?.filters ?? new Map();
   const changes =
     filters.size === 0
       ? plainChanges
@@ -72,6 +76,26 @@ export async function analyseQuery(input: Wanted, frontend: Frontend): Promise<A
         ];
   const used = new Map(references.relations.map((reference) => [reference, known(relations, reference)]));
   return { source, select, model, relations: used, window, keys, changes, plainChanges, warnings };
+}
+
+/** What the server refuses anyway, a column that does not exist say, is refused in its words rather than for want of a window. */
+async function orServersRefusal<T>(
+  source: SourceText,
+  plainChanges: readonly Change[],
+  { options }: Wanted,
+  frontend: Frontend,
+  decide: () => T,
+): Promise<T> {
+  try {
+    return decide();
+  } catch (refusal) {
+    const plain = splice(
+      source,
+      plainChanges.map(({ edit }) => edit),
+    );
+    await describeTemplate(plain, plain, options.timeZone, frontend);
+    throw refusal;
+  }
 }
 
 function withoutOrder(select: SelectStmt): SelectStmt {

@@ -266,8 +266,16 @@ const REFUSED: readonly (readonly [query: string, message: RegExp, at?: string])
   ["SELECT date_bin('1 month', at) AS h, count(*) AS n FROM readings GROUP BY 1", /month/],
   ["SELECT time_bucket('5 minutes', at) AS h, count(*) AS n FROM readings GROUP BY 1", /date_bin[\s\S]*date_trunc/],
   ["SELECT date_trunc('fortnight', at) AS h, count(*) AS n FROM readings GROUP BY 1", /fortnight/],
-  ["SELECT date_trunc('hour', nope) AS h, count(*) AS n FROM readings GROUP BY 1", /nope/, 'nope'],
-  ["SELECT date_trunc('hour', at) AS h, sum(nope) AS n FROM readings GROUP BY 1", /nope/, 'nope'],
+  [
+    "SELECT date_trunc('hour', nope) AS h, count(*) AS n FROM readings GROUP BY 1",
+    /column "nope" does not exist/,
+    'nope',
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, sum(nope) AS n FROM readings GROUP BY 1",
+    /column "nope" does not exist/,
+    'nope',
+  ],
   ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM nowhere GROUP BY 1", /nowhere/, 'nowhere'],
   ["SELECT date_trunc('hour', at) AS h, value + device AS n FROM readings GROUP BY 1, 2", /operator/],
   ["SELECT 'ü' AS \"ä\", date_trunc('hour', at) AS h, count(* AS n FROM readings GROUP BY 1", /syntax/, 'AS n'],
