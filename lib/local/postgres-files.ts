@@ -27,7 +27,7 @@ export interface PostgresFiles {
   readonly postgres: string;
 }
 
-interface Package {
+export interface PostgresPackage {
   /** The folder with `bin`, `lib` and `share`. */
   readonly native: string;
   readonly version: string;
@@ -35,6 +35,7 @@ interface Package {
   readonly links: readonly { readonly file: string; readonly link: string }[];
 }
 
+const MOST_COPIES = 20;
 const PROGRAMS = [join('bin', 'initdb'), join('bin', 'postgres')];
 
 /**
@@ -43,8 +44,8 @@ const PROGRAMS = [join('bin', 'initdb'), join('bin', 'postgres')];
  * runs as another user, who may not reach this folder), and where install scripts were blocked, so that links or
  * execute permissions are missing.
  */
-export async function postgresFiles(user: ServerUser | null): Promise<PostgresFiles> {
-  const source = await installedPackage();
+export async function postgresFiles(user: ServerUser | null, given?: PostgresPackage): Promise<PostgresFiles> {
+  const source = given ?? (await installedPackage());
   if (user === null && (await isComplete(source.native, source.links))) return programsIn(source.native);
 
   const failures: string[] = [];
@@ -73,7 +74,7 @@ function programsIn(native: string): PostgresFiles {
   return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres') };
 }
 
-async function installedPackage(): Promise<Package> {
+export async function installedPackage(): Promise<PostgresPackage> {
   if (process.platform === 'win32') {
     throw new SluiceError(
       'unsupported_server',
@@ -109,7 +110,7 @@ function rootOf(name: string): string | null {
   }
 }
 
-async function isComplete(native: string, links: Package['links']): Promise<boolean> {
+async function isComplete(native: string, links: PostgresPackage['links']): Promise<boolean> {
   const wanted = [
     ...PROGRAMS.map((program) => access(join(native, program), constants.X_OK)),
     ...links.map(({ link }) => access(join(native, link), constants.R_OK)),
@@ -120,33 +121,26 @@ async function isComplete(native: string, links: Package['links']): Promise<bool
 /**
  * The copy is made under a name of its own and renamed into place, so that two processes starting at once cannot see each
  * other's half. A copy is used only if this user owns it (anyone may create names in a temporary folder) and every file
- * is there in full (temporary folders are swept by age, file by file).
+ * is there in full (temporary folders are swept by age, file by file). One that is not is left alone, since somebody may be
+ * running from it, and the next name is taken.
  */
-async function cachedCopy(source: Package, base: string): Promise<string> {
+async function cachedCopy(source: PostgresPackage, base: string): Promise<string> {
   const files = await filesToCopy(source);
   const owner = process.getuid?.() ?? 0;
-  const target = join(base, `sluice-postgresql-${source.version}-${process.arch}-${owner}`);
-  if (await isFullCopy(target, files, source.links, owner)) return target;
-
-  const suffix = randomBytes(8).toString('hex');
-  const fresh = `${target}.${suffix}`;
+  const name = join(base, `sluice-postgresql-${source.version}-${process.arch}-${owner}`);
+  const fresh = `${name}.${randomBytes(8).toString('hex')}`;
   try {
-    await mkdir(fresh, { mode: 0o755 });
-    await chmod(fresh, 0o755);
-    await copyInto(fresh, source, files);
-    if (await isFullCopy(target, files, source.links, owner)) return target;
-    if (await exists(target)) {
-      // Never deleted in place: a server may be running from it, and another process may be replacing it too.
-      const old = `${target}.${suffix}.old`;
-      await rename(target, old).catch(ignoreMissing);
-      await rm(old, { recursive: true, force: true });
+    for (let number = 1; ; number++) {
+      const target = number === 1 ? name : `${name}-${number}`;
+      if (!(await exists(target))) {
+        if (!(await exists(fresh))) await copyInto(fresh, source, files);
+        // Fails where another process has just put its copy there.
+        if (await rename(fresh, target).then(yes, no)) return target;
+      }
+      if (await isFullCopy(target, files, source.links, owner)) return target;
+      if (number === MOST_COPIES)
+        throw new Error(`${name} and ${number - 1} more like it are not to be relied on; remove them`);
     }
-    await rename(fresh, target);
-    return target;
-  } catch (error) {
-    // Another process may have put its copy there first.
-    if (await isFullCopy(target, files, source.links, owner)) return target;
-    throw error;
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }
@@ -158,7 +152,7 @@ interface SourceFile {
 }
 
 /** Everything but what is only needed to compile against the server. */
-async function filesToCopy(source: Package): Promise<SourceFile[]> {
+async function filesToCopy(source: PostgresPackage): Promise<SourceFile[]> {
   const links = new Set(source.links.map(({ link }) => link));
   const entries = await readdir(source.native, { recursive: true, withFileTypes: true });
   const files = entries
@@ -168,7 +162,9 @@ async function filesToCopy(source: Package): Promise<SourceFile[]> {
   return Promise.all(files.map(async (path) => ({ path, size: (await stat(join(source.native, path))).size })));
 }
 
-async function copyInto(target: string, source: Package, files: readonly SourceFile[]): Promise<void> {
+async function copyInto(target: string, source: PostgresPackage, files: readonly SourceFile[]): Promise<void> {
+  await mkdir(target, { mode: 0o755 });
+  await chmod(target, 0o755);
   const folders = new Set<string>();
   for (const { path } of files) {
     for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) folders.add(folder);
@@ -191,7 +187,7 @@ async function copyInto(target: string, source: Package, files: readonly SourceF
 async function isFullCopy(
   target: string,
   files: readonly SourceFile[],
-  links: Package['links'],
+  links: PostgresPackage['links'],
   owner: number,
 ): Promise<boolean> {
   const found = await lstat(target).catch(() => null);
@@ -209,12 +205,8 @@ async function isFullCopy(
 }
 
 function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
+  return lstat(path).then(yes, no);
 }
 
-function ignoreMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOENT') throw error;
-}
+const yes = (): boolean => true;
+const no = (): boolean => false;

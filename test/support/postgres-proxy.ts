@@ -36,11 +36,11 @@ export class PostgresProxy {
     return url.href;
   }
 
-  /** The next message with this text in it meets this fate; resolves when the proxy has it. */
-  once(part: string, fate: Fate | (() => Promise<Fate>)): Promise<void> {
+  /** The next message with such a text meets this fate; resolves when the proxy has it. */
+  once(wanted: RegExp, fate: Fate | (() => Promise<Fate>)): Promise<void> {
     return new Promise((resolve) => {
       this.decide = ({ text }) => {
-        if (!text.includes(part)) return 'pass';
+        if (!wanted.test(text)) return 'pass';
         this.decide = () => 'pass';
         resolve();
         return typeof fate === 'string' ? fate : fate();

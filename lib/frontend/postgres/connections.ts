@@ -83,7 +83,7 @@ export class Connection {
       return (Array.isArray(answered) ? answered : [answered]) as Answer[];
     } catch (error) {
       if (error instanceof DatabaseError) throw error;
-      throw new ConnectionLost(this.#lost ?? reasonOf(error), true);
+      throw lostWhile(this.#lost, error);
     } finally {
       waiting = false;
       clearTimeout(watchdog);
@@ -110,6 +110,10 @@ export class Connection {
     this.#lost ??= 'the connection was given up';
     this.#socket.destroy();
   }
+}
+
+function lostWhile(lost: string | null, cause: unknown): ConnectionLost {
+  return new ConnectionLost(lost ?? reasonOf(cause), true, { cause });
 }
 
 function reasonOf(error: unknown): string {

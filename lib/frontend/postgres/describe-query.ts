@@ -33,11 +33,17 @@ export async function describeQuery(
       },
     );
   } catch (error) {
-    if (error instanceof DatabaseError && error.code === '22023') {
-      throw new SluiceError('invalid_option', `the time zone ${JSON.stringify(timeZone)} is not known to the server`);
-    }
-    throw translate(error, { doing: DOING });
+    throw error instanceof DatabaseError && error.code === '22023'
+      ? unknownZone(timeZone)
+      : translate(error, { doing: DOING });
   }
+}
+
+function unknownZone(timeZone: string): SluiceError {
+  return new SluiceError(
+    'invalid_option',
+    `the time zone ${JSON.stringify(timeZone)} is not known to the server; give an IANA name`,
+  );
 }
 
 /** The server's position counts characters of the whole text from 1; the prefixes are ASCII. */

@@ -4,7 +4,7 @@ import { CREATE_APPLIED_TABLE, type FlowKey, raiseFence, readFence } from './app
 import { ask, QUESTION_MS, questionSettings } from './ask.ts';
 import type { Connections } from './connections.ts';
 import { translate } from './server-error.ts';
-import { beginTransaction } from './session.ts';
+import { beginTransaction, lockLimit } from './session.ts';
 
 /** One message: the whole transaction. Sending it twice does no harm. */
 export async function fence(
@@ -18,9 +18,9 @@ export async function fence(
     timeZone: 'UTC',
     readOnly: false,
     statementMs: limitMs,
-    lockMs: limitMs,
+    lockMs: lockLimit(limitMs),
     idleMs: limitMs,
-    transactionMs: limitMs,
+    transactionMs: 2 * limitMs,
   });
   const text = [begin, raiseFence(key, epoch), readFence(key), 'COMMIT'].join(';\n');
   try {

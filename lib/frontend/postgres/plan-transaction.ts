@@ -6,7 +6,7 @@ import { splitBudget, type TransactionBudget } from './budget.ts';
 import type { Answer, Connection, Connections } from './connections.ts';
 import { fencedOff, withAppliedTable } from './fence.ts';
 import { ConnectionLost, type Purpose, translate } from './server-error.ts';
-import { beginTransaction, limitStatement } from './session.ts';
+import { beginTransaction, limitStatement, lockLimit } from './session.ts';
 import { type WritingAnswer, writingStatement } from './writing-statement.ts';
 
 /**
@@ -48,7 +48,7 @@ function begin({ definition }: PlanRequest, budget: TransactionBudget): string {
     timeZone: definition.options.timeZone,
     readOnly: false,
     statementMs: budget.fence,
-    lockMs: budget.fence,
+    lockMs: lockLimit(budget.fence),
     idleMs: budget.idle,
     transactionMs: budget.total,
   });

@@ -15,8 +15,8 @@ export class ConnectionLost extends Error {
   /** False when it is certain that the message never reached the server. */
   readonly sent: boolean;
 
-  constructor(reason: string, sent: boolean) {
-    super(reason);
+  constructor(reason: string, sent: boolean, options: { readonly cause?: unknown } = {}) {
+    super(reason, options);
     this.name = 'ConnectionLost';
     this.sent = sent;
   }

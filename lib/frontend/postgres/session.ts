@@ -36,6 +36,11 @@ export function beginTransaction(settings: SessionSettings): string {
   ].join(';\n');
 }
 
+/** Shorter than the limit of the statement that waits, so that the error tells what the time was lost to. */
+export function lockLimit(statementMs: number): number {
+  return Math.floor(statementMs * 0.8);
+}
+
 export function limitStatement(ms: number): string {
   return `SET LOCAL statement_timeout = ${whole(ms)}`;
 }
