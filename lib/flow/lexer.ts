@@ -34,7 +34,7 @@ export function readToken(text: string, from: number): Token {
 }
 
 /** PostgreSQL folds ASCII letters only, in a database of encoding UTF-8. */
-export function foldName(name: string): string {
+function foldName(name: string): string {
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 

@@ -59,7 +59,7 @@ export function checkText(what: string, text: string): string {
   return text;
 }
 
-export function utf8Length(text: string): number {
+function utf8Length(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 

@@ -68,7 +68,7 @@ export async function analyseQuery(input: Wanted, frontend: Frontend): Promise<A
           ...shared,
           ...unqualifyColumns(source, select, relations, filters.keys()),
           ...(await Promise.all(
-            references.relations.map((reference) => {
+            references.relations.map(async (reference) => {
               const filter = filters.get(reference);
               return filter === undefined ? qualified(source, reference, relations) : filterScan(source, filter);
             }),

@@ -18,7 +18,7 @@ import { isSetOperation } from './tree.ts';
 import { verifyTemplate } from './verify-template.ts';
 
 /** Stored with each compiled query. Higher at every change of what the same query compiles to. */
-export const COMPILER_VERSION = 1;
+const COMPILER_VERSION = 1;
 
 /** A definition before it has taken effect. */
 export type FlowDraft = Omit<FlowDefinition, 'generation'>;

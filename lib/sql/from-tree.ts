@@ -160,7 +160,7 @@ function mergedColumn(
 }
 
 /** Names given by an alias replace the first ones. */
-export function renamed(columns: readonly string[] | null, names: readonly string[]): readonly string[] | null {
+function renamed(columns: readonly string[] | null, names: readonly string[]): readonly string[] | null {
   return columns?.map((column, index) => names[index] ?? column) ?? null;
 }
 

@@ -48,7 +48,7 @@ export function nowCalls(source: SourceText, select: SelectStmt): NowCall[] {
 }
 
 /** Constants that PostgreSQL reads as a time of the run. */
-export function isRunTimeWord(text: string): boolean {
+function isRunTimeWord(text: string): boolean {
   return /^\s*(?:now|today|tomorrow|yesterday)\b/i.test(text);
 }
 

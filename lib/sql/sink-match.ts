@@ -3,7 +3,7 @@ import type { SinkColumn, TableName } from '../flow/definition.ts';
 import type { SinkTable } from '../frontend/frontend.ts';
 
 /** Filled by Sluice with the time of the write, unless the query gives a column of this name. */
-export const UPDATE_AT = 'update_at';
+const UPDATE_AT = 'update_at';
 const TIMESTAMPTZ = 'timestamp with time zone';
 
 /** What keeps an existing table from being the sink of a query with these columns and keys; empty if it fits. */

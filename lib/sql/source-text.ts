@@ -33,15 +33,6 @@ export function positionOfByte(bytes: Uint8Array, offset: number): number {
   return position;
 }
 
-/** Byte offset of a 1-based position in characters. */
-export function byteOfPosition(bytes: Uint8Array, position: number): number {
-  let at = 0;
-  for (let seen = 0; at < bytes.length; at++) {
-    if (((bytes[at] ?? 0) & 0xc0) !== 0x80 && ++seen === position) return at;
-  }
-  return at;
-}
-
 /** Index of the first token at or after a byte offset. */
 export function tokenIndexAt(source: SourceText, offset: number): number {
   let low = 0;

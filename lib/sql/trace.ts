@@ -270,7 +270,7 @@ function determiningExpressions(model: QueryModel, select: SelectStmt, output: O
 }
 
 /** In the select list or ORDER BY, subqueries left out: those have a FROM clause of their own. */
-export function firstWindowFunction(select: SelectStmt): FuncCall | null {
+function firstWindowFunction(select: SelectStmt): FuncCall | null {
   const open: unknown[] = [select.targetList, select.sortClause];
   while (open.length > 0) {
     const value = open.pop();

@@ -49,7 +49,7 @@ function unwrapOnce(node: Node): { inner: Node; wrapper: Wrapper } | null {
 }
 
 /** `timestamp` and the like by any of their spellings; null for other types. */
-export function timeType(names: readonly string[]): TimeColumnType | null {
+function timeType(names: readonly string[]): TimeColumnType | null {
   const [first, second] = names;
   const name = second === undefined ? first : first === 'pg_catalog' ? second : undefined;
   return name === 'timestamptz' || name === 'timestamp' || name === 'date' ? name : null;

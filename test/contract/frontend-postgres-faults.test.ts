@@ -177,8 +177,9 @@ for (const server of testServers()) {
       });
 
       it('that does not answer the writing statement is given up, and the server ends the transaction by itself', async () => {
-        void proxy.once(WRITING, 'hold');
+        const met = proxy.once(WRITING, 'hold');
         expect(await codeOf(proxied.run(planOf(1n, 0n, 800)))).toBe('frontend_unavailable');
+        await met;
         expect(await applied()).toBe(0n);
         expect(await sink()).toEqual([]);
       });
@@ -267,17 +268,19 @@ for (const server of testServers()) {
       });
 
       it('that is never answered leaves the outcome unknown', async () => {
-        void proxy.once(COMMIT, 'hold');
+        const met = proxy.once(COMMIT, 'hold');
         expect(await codeOf(proxied.run(planOf(1n, 0n, 800)))).toBe('outcome_unknown');
+        await met;
         expect(await applied()).toBe(0n);
       });
 
       it('that comes after the server has ended the idle transaction has certainly failed', async () => {
-        void proxy.once(COMMIT, async () => {
+        const met = proxy.once(COMMIT, async () => {
           await noneInTransaction();
           return 'pass';
         });
         expect(await codeOf(proxied.run(planOf(1n, 0n, 800)))).toBe('frontend_unavailable');
+        await met;
         expect(await applied()).toBe(0n);
       });
     });

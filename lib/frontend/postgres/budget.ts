@@ -12,7 +12,7 @@ export interface TransactionBudget {
   readonly commit: number;
 }
 
-export const SMALLEST_BUDGET_MS = 500;
+const SMALLEST_BUDGET_MS = 500;
 
 /**
  * `fence + idle + writing + idle + commit` stays below the total, so that the server ends the transaction in time wherever

@@ -72,7 +72,7 @@ export function failure(code: ErrorCode, error: DatabaseError, doing: string, po
   return new SluiceError(code, `${doing} failed: ${shownMessage(error)}`, { details });
 }
 
-export function unavailable(message: string, hint?: string): SluiceError {
+function unavailable(message: string, hint?: string): SluiceError {
   return new SluiceError('frontend_unavailable', message, {
     retryable: true,
     ...(hint === undefined ? {} : { details: { hint } }),
