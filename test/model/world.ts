@@ -37,7 +37,6 @@ export class World {
   readonly unexpected: unknown[] = [];
   #now = instant(1_000_000n * SECOND);
   #processes = 0;
-  #rows = 0;
   readonly #alive = new Set<number>();
   readonly #writers = new Set<number>();
   readonly #guards: Guards;
@@ -176,7 +175,12 @@ export class World {
       return [former.time];
     }
     const time = instant(BigInt((choice >>> 10) % (WINDOWS * Number(WINDOW))) - 20n);
-    const next = { id: ++this.#rows, time, key: (choice >>> 17) % 2 === 0 ? 'a' : 'b', value: (choice >>> 18) % 5 };
+    const next = {
+      id: this.database.nextId(),
+      time,
+      key: (choice >>> 17) % 2 === 0 ? 'a' : 'b',
+      value: (choice >>> 18) % 5,
+    };
     if (former !== undefined && kind === 1) {
       this.database.source.set(former.id, { ...next, id: former.id });
       return [former.time, time];

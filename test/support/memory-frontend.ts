@@ -41,6 +41,12 @@ export class MemoryDatabase {
   readonly sinks = new Map<string, Map<string, MemorySinkRow>>();
   readonly applied = new Map<string, AppliedRecord>();
   readonly locks = new Map<string, Transaction>();
+  #lastId = 0;
+
+  nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
 
   /** What a flow's query gives over the source as it is now; nothing of it where `within` is given and does not hold it. */
   query(definition: FlowDefinition, within?: readonly TimeRange[]): Map<string, MemorySinkRow> {
