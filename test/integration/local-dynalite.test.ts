@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { CreateTableCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type DynaliteServer, startDynalite } from '../../lib/local/dynalite-server.ts';
 import { createDynamoClient } from '../../lib/store/dynamodb/dynamo-client.ts';
 import { tableDefinition } from '../../lib/store/dynamodb/table-definition.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const KEY = { pk: { S: 'p' }, sk: { S: 's' } };
 
@@ -23,9 +21,8 @@ function clientOf(server: DynaliteServer) {
 describe('dynalite server', () => {
   let dataDir: string;
   beforeEach(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'));
+    dataDir = await temporaryFolder();
   });
-  afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
   it('keeps its items in a data folder', async () => {
     const first = await startDynalite({ dataDir });

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, cp, lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, cp, lstat, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -13,6 +12,7 @@ import {
 } from '../../lib/local/postgres-files.ts';
 import { type ServerUser, serverUser } from '../../lib/local/server-user.ts';
 import { startProgram } from '../support/processes.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const PROGRAM = join(import.meta.dirname, '../support/postgres-program.ts');
 
@@ -25,8 +25,8 @@ describe("the server's files", () => {
 
   beforeEach(async () => {
     user = await serverUser(null);
-    folder = await mkdtemp(join(tmpdir(), 'sluice-test-'));
-    temporary = await mkdtemp(join(tmpdir(), 'sluice-test-'));
+    folder = await temporaryFolder();
+    temporary = await temporaryFolder();
     await chmod(temporary, 0o755);
     vi.stubEnv('TMPDIR', temporary);
     const installed = await installedPackage();
@@ -40,8 +40,6 @@ describe("the server's files", () => {
   });
   afterEach(async () => {
     vi.unstubAllEnvs();
-    await rm(folder, { recursive: true, force: true });
-    await rm(temporary, { recursive: true, force: true });
   });
 
   async function versionOf({ postgres }: PostgresFiles): Promise<string> {

@@ -1,13 +1,14 @@
-import { chmod, mkdir, mkdtemp, readdir, readlink, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readlink, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { freePort } from '../../lib/local/free-port.ts';
 import { type PostgresOptions, type PostgresServer, startPostgres } from '../../lib/local/postgres-server.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually, isRunning, type Program, startProgram } from '../support/processes.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const PROGRAM = join(import.meta.dirname, '../support/postgres-program.ts');
 
@@ -57,9 +58,8 @@ describe('test databases', () => {
 describe('embedded server', () => {
   let folder: string;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sluice-test-'));
+    folder = await temporaryFolder();
   });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
 
   it('wants the password, which is a new one for each data folder', async () => {
     const [one, other] = await Promise.all([
@@ -149,9 +149,8 @@ describe('embedded server', () => {
 describe('the end of the process that started a server', () => {
   let folder: string;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sluice-test-'));
+    folder = await temporaryFolder();
   });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
 
   async function started(...argv: string[]): Promise<{ program: Program; pid: number; url: string }> {
     const program = startProgram([PROGRAM, ...argv]);

@@ -1,22 +1,21 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { compareSink, isEqual } from '../../lib/local/compare-sink.ts';
 import { FLOWS } from '../../lib/local/demonstration.ts';
 import { startPostgres } from '../../lib/local/postgres-server.ts';
 import { eventually, isRunning, type Program, startProgram, watch } from '../support/processes.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 const MAIN = join(REPOSITORY, 'lib/local/main.ts');
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sluice-test-'));
+  folder = await temporaryFolder();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function start(...flags: string[]): Program {
   return kept(startProgram([MAIN, ...flags]));
