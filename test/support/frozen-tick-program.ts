@@ -1,10 +1,10 @@
 import { writeSync } from 'node:fs';
-import { Socket } from 'node:net';
 import { tick } from '../../lib/engine/tick.ts';
 import { createPostgresFrontend } from '../../lib/frontend/postgres/postgres-frontend.ts';
 import { createDynamoClient } from '../../lib/store/dynamodb/dynamo-client.ts';
 import { createDynamoStore } from '../../lib/store/dynamodb/dynamo-store.ts';
 import { instant } from '../../lib/window/instant.ts';
+import { StoppingSocket } from './stopping-socket.ts';
 
 /**
  * A worker process that runs one tick and stops itself (SIGSTOP) right before the database message that begins with a given
@@ -12,19 +12,8 @@ import { instant } from '../../lib/window/instant.ts';
  */
 const { databaseUrl, dynamoEndpoint, tableName, flow, now, stopAt } = JSON.parse(process.argv[2] ?? '{}');
 
-class StoppingSocket extends Socket {
-  override _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    // A simple query: the letter Q, four bytes of length, the text.
-    if (chunk[0] === 0x51 && chunk.toString('utf8', 5).startsWith(stopAt)) {
-      writeSync(1, 'stopping\n');
-      process.kill(process.pid, 'SIGSTOP');
-    }
-    super._write(chunk, encoding, done);
-  }
-}
-
 const frontend = createPostgresFrontend({
-  connection: { connectionString: databaseUrl, stream: () => new StoppingSocket() },
+  connection: { connectionString: databaseUrl, stream: () => new StoppingSocket(stopAt) },
   namespace: 'crash',
 });
 const client = createDynamoClient({

@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs';
-import { Socket } from 'node:net';
 import { createPostgresFrontend } from '../../lib/frontend/postgres/postgres-frontend.ts';
 import { instant } from '../../lib/window/instant.ts';
 import { hourlyDefinition } from './definitions.ts';
+import { StoppingSocket } from './stopping-socket.ts';
 
 /**
  * A process of its own that runs one plan and stops itself (SIGSTOP) instead of sending the first message that begins
@@ -12,19 +12,8 @@ const { url, namespace, name, schema, stopAt, from, to, epoch, applied, budgetMs
   process.argv[2] ?? '{}',
 );
 
-/** A simple query: the letter Q, four bytes of length, the text. */
-class StoppingSocket extends Socket {
-  override _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    if (chunk[0] === 0x51 && chunk.toString('utf8', 5).startsWith(stopAt)) {
-      writeSync(1, 'stopping\n');
-      process.kill(process.pid, 'SIGSTOP');
-    }
-    super._write(chunk, encoding, done);
-  }
-}
-
 const frontend = createPostgresFrontend({
-  connection: { connectionString: url, stream: () => new StoppingSocket() },
+  connection: { connectionString: url, stream: () => new StoppingSocket(stopAt) },
   namespace,
 });
 const definition = hourlyDefinition(name, { schema, table: 'source' }, { schema, table: `sink of ${name}` });
