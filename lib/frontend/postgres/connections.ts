@@ -67,7 +67,7 @@ export class Connection {
 
   /** Throws {@link ConnectionLost}, or the server's `DatabaseError`. */
   async send({ text, limitMs }: Message): Promise<readonly Answer[]> {
-    if (this.#lost !== null) throw new ConnectionLost(this.#lost, { sent: false });
+    if (this.#lost !== null) throw new ConnectionLost(this.#lost, false);
     this.#settled = false;
     let waiting = true;
     const giveUp = () => {

@@ -1,3 +1,4 @@
+import { DatabaseError } from 'pg';
 import { SluiceError } from '../../errors.ts';
 import type { FlowDefinition, TableName } from '../../flow/definition.ts';
 import { QUESTION_MS, questionSettings } from './ask.ts';
@@ -26,37 +27,66 @@ export async function createSink(connections: Connections, definition: NewSink):
     `COMMENT ON TABLE ${table} IS ${quoteLiteral(comment ?? NOTE)}`,
     'COMMIT',
   ];
-  try {
-    await write(connections, questionSettings(QUESTION_MS, options.timeZone), statements, 'creating the sink');
-  } catch (error) {
-    if (!isTaken(error) || !(await isEqual(connections, definition, query))) throw error;
+  const refused = await write(connections, questionSettings(QUESTION_MS, options.timeZone), statements);
+  if (refused === null) return;
+  switch (refused.code) {
+    case '42P07':
+    case '23505':
+      // The table exists, or two sessions created it at the same time and met at a unique key of the catalog.
+      if (await isEqual(connections, definition, query)) return;
+      throw new SluiceError(
+        'sink_mismatch',
+        `${nameOf(sink)} exists, and its columns or unique key are not those that the query needs; drop it, or name another sink`,
+      );
+    case '3F000':
+      throw new SluiceError(
+        'invalid_request',
+        `the schema of the sink ${nameOf(sink)} does not exist; create it, or name another one`,
+      );
+    default:
+      throw translate(refused, { doing: 'creating the sink' });
   }
 }
 
 export async function dropSink(connections: Connections, sink: TableName): Promise<void> {
-  const statements = [`DROP TABLE IF EXISTS ${quoteTable(sink)}`, 'COMMIT'];
-  await write(connections, questionSettings(QUESTION_MS), statements, 'dropping the sink');
+  const refused = await write(connections, questionSettings(QUESTION_MS), [
+    `DROP TABLE IF EXISTS ${quoteTable(sink)}`,
+    'COMMIT',
+  ]);
+  if (refused === null) return;
+  switch (refused.code) {
+    case '2BP01':
+      throw new SluiceError(
+        'conflict',
+        `${nameOf(sink)} cannot be dropped, because views or other objects depend on it; drop those first`,
+      );
+    case '42809':
+      throw new SluiceError('sink_mismatch', `${nameOf(sink)} is not a table, so it is not dropped`);
+    default:
+      throw translate(refused, { doing: 'dropping the sink' });
+  }
 }
 
+/** One transaction. Answers with what the server refused it for, or null. */
 async function write(
   connections: Connections,
   settings: SessionSettings,
   statements: readonly string[],
-  doing: string,
-): Promise<void> {
+): Promise<DatabaseError | null> {
   try {
     await connections.use(
       () => ({ text: beginTransaction({ ...settings, readOnly: false }), limitMs: QUESTION_MS }),
       (connection) => connection.send({ text: statements.join(';\n'), limitMs: QUESTION_MS }),
     );
+    return null;
   } catch (error) {
-    throw translate(error, { doing });
+    if (error instanceof DatabaseError) return error;
+    throw translate(error, { doing: 'writing the sink' });
   }
 }
 
-/** Duplicate table, or the catalog's unique key where two sessions create it at the same time. */
-function isTaken(error: unknown): boolean {
-  return error instanceof SluiceError && /SQLSTATE (42P07|23505)\)/.test(error.message);
+function nameOf({ schema, table }: TableName): string {
+  return `${schema}.${table}`;
 }
 
 async function isEqual(

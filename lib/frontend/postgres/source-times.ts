@@ -9,7 +9,7 @@ import { labelAt, timeFilter } from './query-text.ts';
 import { instantLiteral, quoteIdentifier, quoteLiteral, quoteTable } from './sql-text.ts';
 
 /** A warning at creation is worth this much of a scan where no index helps, and no more. */
-const UNWINDOWED_MS = 5_000;
+const UNWINDOWED_MS = 3_000;
 
 type FilteredSource = CompiledSource & { readonly timeColumn: string };
 
