@@ -397,6 +397,26 @@ for (const server of testServers()) {
         }
       });
 
+      it('in the middle of its writing statement loses its transaction within its budget', async () => {
+        // The statement waits for a table that somebody else holds for as long as the worker stands still.
+        const other = await session();
+        await other.query(`BEGIN; LOCK TABLE ${nameOf(flow.sink)} IN ACCESS EXCLUSIVE MODE`);
+        const { worker, line } = await startWorker('no message begins like this');
+        try {
+          await someoneWaits();
+          worker.kill('SIGSTOP');
+          const before = performance.now();
+          expect(await under.other.fence('hourly', 6n, 20_000)).toEqual({ applied: 0n });
+          expect(performance.now() - before).toBeLessThan(BUDGET_MS);
+          await other.query('ROLLBACK');
+          worker.kill('SIGCONT');
+          expect(['lock_timeout', 'frontend_unavailable']).toContain(await line());
+          expect(await sink()).toEqual([]);
+        } finally {
+          worker.kill('SIGKILL');
+        }
+      });
+
       it('before its first message finds itself fenced off when it goes on', async () => {
         const { worker, line } = await startWorker('BEGIN');
         try {

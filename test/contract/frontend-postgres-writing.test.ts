@@ -289,8 +289,30 @@ for (const server of testServers()) {
       await under.frontend.createSink(flow);
       await run(flow, 1n);
       await sql('UPDATE data SET key = 1.00');
-      expect(await run(flow, 2n)).toEqual({ inserted: 0n, updated: 1n, deleted: 0n });
+      expect(await run(flow, 2n)).toEqual({ inserted: 1n, updated: 0n, deleted: 1n });
       expect(await sql('SELECT key::text FROM spelt')).toEqual([{ key: '1.00' }]);
+    });
+
+    it('keeps a sink whose texts have another collation than those of the query', async () => {
+      await sql(
+        `CREATE TABLE data AS SELECT '${at(1)}'::timestamptz AS time, key, 1 AS value FROM (VALUES ('a'), ('B'), (NULL)) AS v (key)`,
+      );
+      const flow = {
+        ...windowed('collated', {
+          select: "date_trunc('hour', s.time), s.key, sum(s.value)",
+          columns: ['label', 'key', 'sum'],
+          keys: ['label', 'key'],
+          groupBy: 'GROUP BY 1, 2',
+        }),
+        updateAt: false,
+      };
+      await sql(
+        'CREATE TABLE collated (label timestamptz, key text COLLATE "C", sum bigint, UNIQUE NULLS NOT DISTINCT (label, key))',
+      );
+      expect(await run(flow, 1n)).toEqual({ inserted: 3n, updated: 0n, deleted: 0n });
+      expect(await run(flow, 2n)).toEqual(NOTHING);
+      await sql("UPDATE data SET value = 2 WHERE key = 'B'; DELETE FROM data WHERE key IS NULL");
+      expect(await run(flow, 3n)).toEqual({ inserted: 0n, updated: 1n, deleted: 1n });
     });
 
     it('writes labels of other types than the time column, in the zone of the flow', async () => {

@@ -13,7 +13,7 @@ export interface PostgresFrontendConfig {
   readonly connection: string | ClientConfig;
   /** Keeps deployments apart that share a database. */
   readonly namespace: string;
-  /** Milliseconds. Default 5,000. */
+  /** Milliseconds. Default: what `connection` says, else 5,000. */
   readonly connectTimeoutMs?: number;
 }
 
@@ -23,8 +23,9 @@ export function createPostgresFrontend(config: PostgresFrontendConfig): Frontend
   const connections = new Connections({
     fallback_application_name: 'sluice',
     keepAlive: true,
+    connectionTimeoutMillis: 5000,
     ...(typeof connection === 'string' ? { connectionString: connection } : connection),
-    connectionTimeoutMillis: config.connectTimeoutMs ?? 5000,
+    ...(config.connectTimeoutMs === undefined ? {} : { connectionTimeoutMillis: config.connectTimeoutMs }),
     types: { getTypeParser: () => (value: string) => value },
   });
   return {

@@ -50,9 +50,10 @@ SELECT aligned, repeated, (SELECT count(*) FROM recorded) AS recorded, (SELECT c
 const FINE = '(SELECT aligned AND NOT repeated FROM verdict)';
 
 /**
- * Rows are matched by key in one full join, which the planner can only do by sorting or hashing: neither a bad estimate nor
- * NULLs in the keys make it compare every row with every other. Records are compared by the images of their
- * values, which works for types without an equality operator and sees every change of what is stored.
+ * Rows are matched by key in one full join, which the planner can only do by sorting: neither a bad estimate nor NULLs in the
+ * keys make it compare every row with every other. Records are compared by the images of their values (`*=`). That works for
+ * values without an equality operator, sees every change of what is stored, and asks for no collation, which may be another one
+ * in the sink than in the query. A key that is equal and spelt otherwise (1.0, 1.00) is a deleted and an inserted row.
  *
  * The rows to change are then found by their place on disk. A pair of comparisons picks each kind because the planner expects little
  * of a pair: it fetches the rows one by one and does not scan the sink for them, and it has no other estimate there to be wrong
@@ -76,7 +77,7 @@ ${columns.map((column) => `f.${column}`).join(', ')}
 FROM (SELECT TRUE AS present, fresh.* FROM fresh) AS f FULL JOIN (
 SELECT s.tableoid AS place, s.ctid AS row, ${names.map((name, index) => `s.${name} AS ${columns[index]}`).join(', ')}
 FROM ${sink} AS s WHERE ${ofWindows}
-) AS t ON ${record('f', keys)} = ${record('t', keys)}
+) AS t ON ${record('f', keys)} *= ${record('t', keys)}
 WHERE ${FINE}
 AND (f.present IS NULL OR t.row IS NULL OR ${record('f', columns)} *<> ${record('t', columns)})
 ), removed AS (
