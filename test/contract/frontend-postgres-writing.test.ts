@@ -578,6 +578,11 @@ for (const server of testServers()) {
         expect(check).not.toContain('secret');
       });
 
+      it('a time zone that the server does not know', async () => {
+        flow = { ...flow, options: { ...OPTIONS, timeZone: 'Mars/Olympus' } };
+        expect(await refusal([HOURS], 'invalid_option')).toContain('Mars/Olympus');
+      });
+
       it('a sink that is gone', async () => {
         await sql('DROP TABLE refusing');
         await expect(run(flow, 2n)).rejects.toMatchObject({

@@ -1,9 +1,8 @@
 import { DatabaseError } from 'pg';
-import { SluiceError } from '../../errors.ts';
 import type { QueryColumn } from '../frontend.ts';
 import { QUESTION_MS, questionSettings } from './ask.ts';
 import type { Connection, Connections, Row } from './connections.ts';
-import { failure, isUnavailable, translate } from './server-error.ts';
+import { failure, isUnavailable, isUnknownZone, translate, unknownZone } from './server-error.ts';
 import { beginTransaction } from './session.ts';
 import { quoteIdentifier } from './sql-text.ts';
 
@@ -33,17 +32,8 @@ export async function describeQuery(
       },
     );
   } catch (error) {
-    throw error instanceof DatabaseError && error.code === '22023'
-      ? unknownZone(timeZone)
-      : translate(error, { doing: DOING });
+    throw isUnknownZone(error) ? unknownZone(timeZone) : translate(error, { doing: DOING });
   }
-}
-
-function unknownZone(timeZone: string): SluiceError {
-  return new SluiceError(
-    'invalid_option',
-    `the time zone ${JSON.stringify(timeZone)} is not known to the server; give an IANA name`,
-  );
 }
 
 /** The server's position counts characters of the whole text from 1; the prefixes are ASCII. */

@@ -5,7 +5,7 @@ import { type FlowKey, raiseFence, readFence } from './applied-table.ts';
 import { splitBudget, type TransactionBudget } from './budget.ts';
 import type { Answer, Connection, Connections } from './connections.ts';
 import { fencedOff, withAppliedTable } from './fence.ts';
-import { ConnectionLost, type Purpose, translate } from './server-error.ts';
+import { ConnectionLost, isUnknownZone, type Purpose, translate, unknownZone } from './server-error.ts';
 import { beginTransaction, limitStatement, lockLimit } from './session.ts';
 import { type WritingAnswer, writingStatement } from './writing-statement.ts';
 
@@ -33,13 +33,13 @@ export async function runPlan(connections: Connections, namespace: string, plan:
           await commit(connection, budget, purpose);
           return result;
         } catch (error) {
-          // Only an error of the first message may look like a missing applied table to the caller.
+          // What an error of the first message means is said below; of a later one it would be wrong.
           throw translate(error, purpose);
         }
       }),
     );
   } catch (error) {
-    throw translate(error, purpose);
+    throw isUnknownZone(error) ? unknownZone(plan.definition.options.timeZone) : translate(error, purpose);
   }
 }
 

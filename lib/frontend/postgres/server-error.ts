@@ -103,6 +103,18 @@ export function connectFailure(error: unknown): SluiceError {
   );
 }
 
+/** Of the message that opens a transaction, in which the time zone alone can be refused so. */
+export function isUnknownZone(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '22023';
+}
+
+export function unknownZone(timeZone: string): SluiceError {
+  return new SluiceError(
+    'invalid_option',
+    `the time zone ${JSON.stringify(timeZone)} is not known to the server; give an IANA name`,
+  );
+}
+
 /** A code or a fixed phrase: the text of a socket error may quote an address, that of a login error a user. */
 export function socketReason(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason';

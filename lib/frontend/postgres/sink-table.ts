@@ -31,6 +31,7 @@ export async function createSink(connections: Connections, definition: NewSink):
   if (refused === null) return;
   switch (refused.code) {
     case '42P07':
+    case '42710':
     case '23505':
       // The table exists, or two sessions created it at the same time and met at a unique key of the catalog.
       if (await isEqual(connections, definition, query)) return;

@@ -25,7 +25,7 @@ export function quoteLiteral(value: string): string {
   if (/^[\x20-\x5b\x5d-\x7e]*$/.test(text)) return `'${text.replaceAll("'", "''")}'`;
   const escaped = text
     .replaceAll('\\', '\\\\')
-    .replaceAll("'", "\\'")
+    .replaceAll("'", "''")
     .replace(/[^\x20-\x7e]/gu, (character) => {
       const code = character.codePointAt(0) ?? 0;
       return code > 0xffff ? `\\U${hex(code, 8)}` : `\\u${hex(code, 4)}`;
