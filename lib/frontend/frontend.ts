@@ -22,6 +22,20 @@ export interface Relation extends TableName {
   readonly columns: readonly RelationColumn[];
 }
 
+/** A name as written in a query: `schema` is null where it was left out. Unquoted names are already folded. */
+export interface FunctionReference {
+  readonly schema: string | null;
+  readonly name: string;
+}
+
+/** All functions that one name may call: which of them depends on the types of the arguments. */
+export interface FunctionFamily {
+  /** Where they are; null where they are in several schemas. */
+  readonly schema: string | null;
+  /** Of the worst of them. */
+  readonly volatility: 'immutable' | 'stable' | 'volatile';
+}
+
 export interface QueryColumn extends SinkColumn {
   /** False where the type has no default btree operator class, so that the column cannot be part of a key. */
   readonly indexable: boolean;
@@ -64,8 +78,8 @@ export interface Frontend {
   checkServer(): Promise<string>;
   /** Each reference resolved by the pinned search path, in order; null where no such relation is visible. */
   describeRelations(references: readonly RelationReference[]): Promise<readonly (Relation | null)[]>;
-  /** Which of these function names (folded, unqualified) are known, and their worst volatility. */
-  describeFunctions(names: readonly string[]): Promise<ReadonlyMap<string, 'immutable' | 'stable' | 'volatile'>>;
+  /** What each name may call, resolved by the pinned search path, in order; null where no such function is visible. */
+  describeFunctions(references: readonly FunctionReference[]): Promise<readonly (FunctionFamily | null)[]>;
   /**
    * The output columns that `CREATE TABLE AS` would give the query. Throws `invalid_query` with the server's message, and its
    * position within `sql` where the server gives one.

@@ -115,27 +115,33 @@ CREATE TABLE empty ()`);
       });
     });
 
-    it('describeFunctions knows the worst volatility of each visible name', async () => {
+    it('describeFunctions knows the schema and the worst volatility of each name that is visible or qualified', async () => {
       await sql(`CREATE FUNCTION public.mixed_${under.schema}(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 1';
 CREATE FUNCTION public.mixed_${under.schema}(text) RETURNS int VOLATILE LANGUAGE sql AS 'SELECT 1';
 CREATE FUNCTION hidden(text) RETURNS int LANGUAGE sql AS 'SELECT 1'`);
+      const bare = (name: string) => ({ schema: null, name });
+      const inPgCatalog = (volatility: string) => ({ schema: 'pg_catalog', volatility });
       const known = await under.frontend.describeFunctions([
-        'date_bin',
-        'date_trunc',
-        'random',
-        'no_such',
-        'hidden',
-        `mixed_${under.schema}`,
-        'count',
+        bare('date_bin'),
+        bare('date_trunc'),
+        { schema: 'pg_catalog', name: 'random' },
+        bare('no_such'),
+        bare('hidden'),
+        { schema: under.schema, name: 'hidden' },
+        bare(`mixed_${under.schema}`),
+        bare('count'),
       ]);
-      expect(Object.fromEntries(known)).toEqual({
-        date_bin: 'immutable',
-        date_trunc: 'stable',
-        random: 'volatile',
-        count: 'immutable',
-        [`mixed_${under.schema}`]: 'volatile',
-      });
-      expect((await under.frontend.describeFunctions([])).size).toBe(0);
+      expect(known).toEqual([
+        inPgCatalog('immutable'),
+        inPgCatalog('stable'),
+        inPgCatalog('volatile'),
+        null,
+        null,
+        { schema: under.schema, volatility: 'volatile' },
+        { schema: 'public', volatility: 'volatile' },
+        inPgCatalog('immutable'),
+      ]);
+      expect(await under.frontend.describeFunctions([])).toEqual([]);
     });
 
     describe('describeQuery', () => {
@@ -363,7 +369,7 @@ WHERE attrelid = 'made'::regclass AND attnum > 0 ORDER BY attnum`),
         expect(await under.frontend.describeSink(flow.sink)).toBeNull();
         const lost = { ...flow, sink: { schema: 'no such schema', table: 'x' } };
         await expect(under.frontend.createSink(lost)).rejects.toMatchObject({
-          code: 'invalid_request',
+          code: 'sink_mismatch',
           message: expect.stringContaining('no such schema'),
         });
       });

@@ -189,7 +189,7 @@ export function createMemoryFrontend(
       })),
     checkServer: () => Promise.resolve('memory'),
     describeRelations: (references) => Promise.resolve(references.map(() => null)),
-    describeFunctions: () => Promise.resolve(new Map()),
+    describeFunctions: (references) => Promise.resolve(references.map(() => null)),
     describeQuery: () => Promise.resolve([]),
     describeSink: (sink) => {
       const found = database.sinks.has(`${sink.schema}.${sink.table}`);

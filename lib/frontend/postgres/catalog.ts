@@ -1,6 +1,13 @@
 import { SluiceError } from '../../errors.ts';
 import type { TableName, TimeColumnType } from '../../flow/definition.ts';
-import type { Relation, RelationColumn, RelationReference, SinkTable } from '../frontend.ts';
+import type {
+  FunctionFamily,
+  FunctionReference,
+  Relation,
+  RelationColumn,
+  RelationReference,
+  SinkTable,
+} from '../frontend.ts';
 import { ask, QUESTION_MS, questionSettings } from './ask.ts';
 import type { Connections, Row } from './connections.ts';
 import { quoteLiteral } from './sql-text.ts';
@@ -98,20 +105,28 @@ function relationOf(rows: readonly Row[]): Relation | null {
 
 export async function describeFunctions(
   connections: Connections,
-  names: readonly string[],
-): Promise<ReadonlyMap<string, 'immutable' | 'stable' | 'volatile'>> {
-  if (names.length === 0) return new Map();
+  references: readonly FunctionReference[],
+): Promise<readonly (FunctionFamily | null)[]> {
+  if (references.length === 0) return [];
+  const wanted = references.map(({ schema, name }, index) => `(${index}, ${nameLiteral(schema)}, ${nameLiteral(name)})`);
   const rows = await ask(
     connections,
     questionSettings(QUESTION_MS),
-    `SELECT w.given, max(CASE p.provolatile WHEN 'v' THEN 2 WHEN 's' THEN 1 ELSE 0 END) AS worst
-FROM (VALUES ${names.map((name) => `(${quoteLiteral(name)}, ${nameLiteral(name)})`).join(', ')}) AS w (given, name)
-JOIN pg_proc AS p ON p.proname = w.name AND pg_function_is_visible(p.oid)
-GROUP BY w.given`,
+    `SELECT w.index, max(CASE p.provolatile WHEN 'v' THEN 2 WHEN 's' THEN 1 ELSE 0 END) AS worst,
+CASE WHEN count(DISTINCT n.oid) = 1 THEN min(n.nspname) END AS schema
+FROM (VALUES ${wanted.join(', ')}) AS w (index, schema, name)
+JOIN pg_proc AS p ON p.proname = w.name
+JOIN pg_namespace AS n ON n.oid = p.pronamespace
+AND CASE WHEN w.schema IS NULL THEN pg_function_is_visible(p.oid) ELSE n.nspname = w.schema END
+GROUP BY w.index`,
     'looking up the functions of the query',
   );
   const volatility = ['immutable', 'stable', 'volatile'] as const;
-  return new Map(rows.map((row) => [row['given'] ?? '', volatility[Number(row['worst'])] ?? 'volatile']));
+  return references.map((_, index) => {
+    const row = rows.find((each) => each['index'] === String(index));
+    if (row === undefined) return null;
+    return { schema: row['schema'] ?? null, volatility: volatility[Number(row['worst'])] ?? 'volatile' };
+  });
 }
 
 /** Throws `sink_mismatch` where the name belongs to something that is not a table. */

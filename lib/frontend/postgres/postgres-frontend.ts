@@ -31,7 +31,7 @@ export function createPostgresFrontend(config: PostgresFrontendConfig): Frontend
   return {
     checkServer: () => checkServer(connections),
     describeRelations: (references) => describeRelations(connections, references),
-    describeFunctions: (names) => describeFunctions(connections, names),
+    describeFunctions: (references) => describeFunctions(connections, references),
     describeQuery: (sql, timeZone) => describeQuery(connections, sql, timeZone),
     describeSink: (sink) => describeSink(connections, sink),
     createSink: (definition) => createSink(connections, definition),

@@ -41,7 +41,7 @@ export async function createSink(connections: Connections, definition: NewSink):
       );
     case '3F000':
       throw new SluiceError(
-        'invalid_request',
+        'sink_mismatch',
         `the schema of the sink ${nameOf(sink)} does not exist; create it, or name another one`,
       );
     default:
