@@ -4,9 +4,18 @@ import type { FlowInput } from '../flow/flow-input.ts';
 import type { Frontend, Relation } from '../frontend/frontend.ts';
 import { describeTemplate } from './check-template.ts';
 import { UNNAMED } from './column-name.ts';
-import { bindNow, type Change, completeDateBins, dropOrderBy, filterScan, qualify, unqualifyColumns } from './edits.ts';
+import {
+  bindNow,
+  type Change,
+  completeDateBins,
+  dropOrderBy,
+  filterScan,
+  qualify,
+  qualifyFunctions,
+  unqualifyColumns,
+} from './edits.ts';
 import { type FoundWindow, findWindow } from './find-window.ts';
-import { checkFunctions } from './functions.ts';
+import { resolveFunctions } from './functions.ts';
 import { aggregateOf, keyColumns } from './group-keys.ts';
 import { nowCalls, runTimeConstant } from './now-calls.ts';
 import { orderIsIdle } from './order-by.ts';
@@ -45,14 +54,19 @@ export async function analyseQuery(input: Wanted, frontend: Frontend): Promise<A
   const select = dropped === null ? written : withoutOrder(written);
   if (dropped !== null) warnings.push('ORDER BY is left out: the rows of a sink have no order.');
   const references = collectReferences(select);
-  const model = createQueryModel(references, (reference) => relations.get(reference) ?? null);
-  await checkFunctions(source, select, frontend);
+  const functions = await resolveFunctions(source, select, frontend);
+  const model = createQueryModel(
+    references,
+    (reference) => relations.get(reference) ?? null,
+    (call) => functions.get(call)?.schema ?? null,
+  );
   const nows = nowCalls(source, select);
   checkClock(source, select, nows, input, warnings);
 
   const shared = [
     ...(dropped === null ? [] : [dropped]),
     ...(await completeDateBins(source, select)),
+    ...qualifyFunctions(functions),
     ...(await Promise.all(nows.map(bindNow))),
   ];
   const plainChanges = [...shared, ...references.relations.map((reference) => qualified(source, reference, relations))];

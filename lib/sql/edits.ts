@@ -1,6 +1,6 @@
 import type { ColumnRef, FuncCall, RangeVar, SelectStmt } from 'libpg-query';
 import type { QueryHole } from '../flow/definition.ts';
-import type { Relation } from '../frontend/frontend.ts';
+import type { FunctionFamily, Relation } from '../frontend/frontend.ts';
 import type { ScanFilter } from './find-window.ts';
 import type { NowCall } from './now-calls.ts';
 import { orderByRange } from './order-by.ts';
@@ -27,6 +27,22 @@ export function qualify(source: SourceText, reference: RangeVar, relation: Relat
     edit: { ...name, parts: [tableText(relation)] },
     tree: { node: reference, becomes: () => ({ RangeVar: { ...reference, schemaname: schema, relname: table } }) },
   };
+}
+
+/** Every function that the search path was needed to find, so that no later function of that name is called instead. */
+export function qualifyFunctions(families: ReadonlyMap<FuncCall, FunctionFamily | null>): Change[] {
+  const changes: Change[] = [];
+  for (const [call, family] of families) {
+    const schema = family?.schema ?? 'pg_catalog';
+    if (schema === 'pg_catalog' || nameParts(call.funcname).length !== 1) continue;
+    const at = call.location ?? 0;
+    const funcname = [{ String: { sval: schema } }, ...(call.funcname ?? [])];
+    changes.push({
+      edit: { start: at, end: at, parts: [`${quoteIdentifier(schema)}.`] },
+      tree: { node: call, becomes: (inside) => ({ FuncCall: { ...inParts(call, inside), funcname } }) },
+    });
+  }
+  return changes;
 }
 
 /** The scan becomes a subquery that a filter fits into, under the name that the scan had. Throws `invalid_query`. */
@@ -133,6 +149,10 @@ export function dropOrderBy(source: SourceText, select: SelectStmt): Change {
 export function probe(hole: QueryHole): string {
   const time = "'2000-01-01 00:00:00+00'::pg_catalog.timestamptz";
   return hole.kind === 'now' ? time : `${hole.column} >= ${time}`;
+}
+
+function inParts(node: object, inside: (part: unknown) => unknown): object {
+  return Object.fromEntries(Object.entries(node).map(([field, part]) => [field, inside(part)]));
 }
 
 function tableText({ schema, table }: { readonly schema: string; readonly table: string }): string {

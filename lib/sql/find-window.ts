@@ -96,7 +96,7 @@ function judge(
 
 function meaningsOf({ calls }: WindowTrace, sessionZone: string): WindowMeaning[] | NoWindow {
   const meanings: WindowMeaning[] = [];
-  for (const { call, wrappers, conversions, scans } of calls) {
+  for (const { call, functionName, wrappers, conversions, scans } of calls) {
     // Without a scan there is a blocker; what is wrong with the constants is still found out.
     const types = scans.length === 0 ? (['timestamptz'] as const) : scans.map(({ column }) => column.timeType);
     for (const [at, column] of types.entries()) {
@@ -105,7 +105,7 @@ function meaningsOf({ calls }: WindowTrace, sessionZone: string): WindowMeaning[
         const reason = `column ${JSON.stringify(name)} is of type ${type}; a window is cut from timestamptz, timestamp or date`;
         return no(call.location, reason);
       }
-      const meaning = windowMeaning({ call, wrappers, conversions, column }, sessionZone);
+      const meaning = windowMeaning({ call, functionName, wrappers, conversions, column }, sessionZone);
       if ('bad' in meaning) return { reason: meaning.bad, location: call.location, hopeless: true };
       if ('obstacle' in meaning) return no(call.location, meaning.obstacle);
       meanings.push(meaning);

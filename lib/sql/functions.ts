@@ -1,5 +1,5 @@
 import type { FuncCall, SelectStmt } from 'libpg-query';
-import type { Frontend } from '../frontend/frontend.ts';
+import type { Frontend, FunctionFamily } from '../frontend/frontend.ts';
 import { nowCalls } from './now-calls.ts';
 import { invalidQuery, type SourceText } from './source-text.ts';
 import { builtinName, nameParts, nodesUnder } from './tree.ts';
@@ -15,50 +15,58 @@ const CHANGING = [
 ];
 
 /**
- * Refuses functions that give another answer each time they are asked: the sink could never be compared with its query. Throws
- * `invalid_query`.
+ * What each call of the query may call. Refuses functions that give another answer each time they are asked: the sink could
+ * never be compared with its query. Throws `invalid_query`.
  */
-export async function checkFunctions(source: SourceText, select: SelectStmt, frontend: Frontend): Promise<void> {
-  const calls = functionCalls(select);
-  const nowNodes = new Set<object>(nowCalls(source, select).map(({ node }) => node));
-  const names = [...new Set(calls.filter((call) => !nowNodes.has(call)).map(functionName))];
-  const volatility = names.length === 0 ? new Map<string, string>() : await frontend.describeFunctions(names);
-  for (const call of calls) {
-    if (nowNodes.has(call)) continue;
-    const name = functionName(call);
-    if (name === 'time_bucket' && !volatility.has(name)) {
-      throw invalidQuery(
-        source,
-        call.location,
-        "this database has no function time_bucket; use date_bin('5 minutes', time) or date_trunc('hour', time)",
-      );
-    }
-    if (volatility.get(name) === 'volatile' || (builtinName(call) !== null && CHANGING.includes(name))) {
-      throw invalidQuery(
-        source,
-        call.location,
-        `${name}() gives another value at each call, so the sink could never be right`,
-        {
-          hint: 'For the time, use now() and an EVAL INTERVAL.',
-        },
-      );
-    }
-    if (builtinName(call) === 'age' && call.args?.length === 1) {
-      throw invalidQuery(
-        source,
-        call.location,
-        'age() of one argument counts to today; give both, as in age(now(), time)',
-      );
-    }
+export async function resolveFunctions(
+  source: SourceText,
+  select: SelectStmt,
+  frontend: Frontend,
+): Promise<ReadonlyMap<FuncCall, FunctionFamily | null>> {
+  const nows = new Set<object>(nowCalls(source, select).map(({ node }) => node));
+  const calls: FuncCall[] = [];
+  for (const { kind, node } of nodesUnder({ SelectStmt: select })) {
+    if (kind === 'FuncCall' && !nows.has(node)) calls.push(node);
   }
-}
-
-function functionCalls(select: SelectStmt): FuncCall[] {
-  const found: FuncCall[] = [];
-  for (const { kind, node } of nodesUnder({ SelectStmt: select })) if (kind === 'FuncCall') found.push(node);
+  const references = new Map(calls.map((call) => [nameParts(call.funcname).join('\0'), reference(call)]));
+  const described = references.size === 0 ? [] : await frontend.describeFunctions([...references.values()]);
+  const families = new Map([...references.keys()].map((name, index) => [name, described[index] ?? null]));
+  const found = new Map<FuncCall, FunctionFamily | null>();
+  for (const call of calls) {
+    const family = families.get(nameParts(call.funcname).join('\0')) ?? null;
+    checkCall(source, call, family);
+    found.set(call, family);
+  }
   return found;
 }
 
-function functionName(call: FuncCall): string {
-  return nameParts(call.funcname).at(-1) ?? '';
+function reference(call: FuncCall): { readonly schema: string | null; readonly name: string } {
+  const parts = nameParts(call.funcname);
+  return { schema: parts.at(-2) ?? null, name: parts.at(-1) ?? '' };
+}
+
+function checkCall(source: SourceText, call: FuncCall, family: FunctionFamily | null): void {
+  const { name } = reference(call);
+  if (name === 'time_bucket' && family === null) {
+    throw invalidQuery(
+      source,
+      call.location,
+      "this database has no function time_bucket; use date_bin('5 minutes', time) or date_trunc('hour', time)",
+    );
+  }
+  if (family?.volatility === 'volatile' || (builtinName(call) !== null && CHANGING.includes(name))) {
+    throw invalidQuery(
+      source,
+      call.location,
+      `${name}() may give another value at each call, so the sink could never be right`,
+      { hint: 'For the time, use now() and an EVAL INTERVAL. A function of your own that only computes is IMMUTABLE.' },
+    );
+  }
+  if (builtinName(call) === 'age' && call.args?.length === 1) {
+    throw invalidQuery(
+      source,
+      call.location,
+      'age() of one argument counts to today; give both, as in age(now(), time)',
+    );
+  }
 }

@@ -37,7 +37,7 @@ export function labelOf(
     }
     if (!keepsApart(current.spec, from, to, zone, wallZone)) {
       return {
-        obstacle: `the label is converted to ${to}, which may give two windows one label; leave the conversion out`,
+        obstacle: `the label is converted to ${to}, which may give two windows one label there; leave that out, or convert in the zone that is cut in`,
       };
     }
     if (from === 'timestamptz') wallZone = zone;

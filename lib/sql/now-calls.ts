@@ -5,7 +5,7 @@ import { builtinName, isObject, nodesUnder, type TreeObject } from './tree.ts';
 /** An expression whose value is the time of the run. */
 export interface NowCall {
   readonly node: TreeObject;
-  /** As written, such as `now` or `current_date`. */
+  /** As it is written: `now()`, `current_date`. */
   readonly name: string;
   /** The type that it has, with its precision: what the grid time has to be cast to. */
   readonly type: string;
@@ -32,7 +32,7 @@ export function nowCalls(source: SourceText, select: SelectStmt): NowCall[] {
     if (kind === 'FuncCall') {
       const name = builtinName(node);
       if (name !== null && NOW_FUNCTIONS.includes(name) && node['args'] === undefined) {
-        found.push({ node, name, type: TIMESTAMPTZ, ...callRange(source, node) });
+        found.push({ node, name: `${name}()`, type: TIMESTAMPTZ, ...callRange(source, node) });
       }
     } else if (kind === 'SQLValueFunction') {
       const name = String(node['op'])

@@ -1,4 +1,4 @@
-import type { ColumnRef, Node, RangeVar, ResTarget, SelectStmt } from 'libpg-query';
+import type { ColumnRef, FuncCall, Node, RangeVar, ResTarget, SelectStmt } from 'libpg-query';
 import type { Relation } from '../frontend/frontend.ts';
 import { columnName } from './column-name.ts';
 import { buildFromTree, type ColumnSource, type FromTree, type VisibleColumn, visibleColumns } from './from-tree.ts';
@@ -30,6 +30,8 @@ export interface QueryModel {
   groupItems(select: SelectStmt): readonly GroupItem[];
   /** The one column of the SELECT's own FROM clause that the reference means; null where it means none, or one cannot tell. */
   resolve(select: SelectStmt, reference: ColumnRef): ColumnSource | null;
+  /** The name of the function that is called, with its schema where one is needed. */
+  functionName(call: FuncCall): readonly string[];
   /** Equal for expressions of one SELECT that PostgreSQL takes as equal. The reverse may not hold. */
   canonical(select: SelectStmt, expression: Node): string;
   canonicalOutput(select: SelectStmt, output: Output): string;
@@ -40,6 +42,7 @@ export interface QueryModel {
 export function createQueryModel(
   references: References,
   relationOf: (reference: RangeVar) => Relation | null,
+  functionSchema: (call: FuncCall) => string | null = () => null,
 ): QueryModel {
   const fromTrees = new Map<SelectStmt, readonly FromTree[]>();
   const outputLists = new Map<SelectStmt, readonly Output[] | null>();
@@ -144,7 +147,13 @@ export function createQueryModel(
     return output === undefined ? null : canonicalOutput(select, output);
   }
 
-  return { references, from, outputs, groupItems, resolve, canonical, canonicalOutput, canonicalItem };
+  function functionName(call: FuncCall): readonly string[] {
+    const parts = nameParts(call.funcname);
+    const schema = parts.length === 1 ? functionSchema(call) : null;
+    return schema === null ? parts : [schema, ...parts];
+  }
+
+  return { references, from, outputs, groupItems, resolve, functionName, canonical, canonicalOutput, canonicalItem };
 }
 
 function findColumn(trees: readonly FromTree[], reference: ColumnRef): Found {

@@ -23,6 +23,8 @@ export interface Scan {
 /** One window expression; a query has several where the branches of a UNION ALL compute their own. */
 export interface TracedCall {
   readonly call: WindowCall;
+  /** With its schema where one is needed: `time_bucket` belongs to an extension. */
+  readonly functionName: readonly string[];
   /** Around the window expression, outermost first, from the output column down to the call. */
   readonly wrappers: readonly Wrapper[];
   /** Around the time column inside the call, outermost first. */
@@ -78,7 +80,7 @@ function expressionWindow(model: QueryModel, select: SelectStmt, expression: Nod
     const { inner: time, wrappers: conversions } = unwrap(call.time);
     const column = referenceTime(model, select, time, way);
     return {
-      calls: [{ call, wrappers, conversions, scans: column.scans }],
+      calls: [{ call, functionName: model.functionName(call.call), wrappers, conversions, scans: column.scans }],
       blockers: column.blockers,
       passed: column.passed,
     };

@@ -79,12 +79,16 @@ export function isSetOperation(select: SelectStmt): boolean {
   return select.op !== undefined && select.op !== 'SETOP_NONE';
 }
 
-/** Where an expression begins. The location of an operator's node is that of the operator. */
-export function startOf(node: unknown): number {
+/** Where an expression begins; -1 if the tree does not say. The location of an operator's node is that of the operator. */
+export function startOf(root: unknown): number {
   let first = -1;
-  for (const known of nodesUnder(node)) {
-    const { location } = known.node;
+  const open: unknown[] = [root];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (!isObject(value)) continue;
+    const { location } = value;
     if (typeof location === 'number' && location >= 0 && (first === -1 || location < first)) first = location;
+    open.push(...Object.values(value));
   }
   return first;
 }

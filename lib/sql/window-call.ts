@@ -6,8 +6,7 @@ export type WindowFunction = 'date_bin' | 'date_trunc' | 'time_bucket';
 /** A call of a function that cuts time into windows. */
 export interface WindowCall {
   readonly name: WindowFunction;
-  /** As written: `time_bucket` belongs to an extension and may be qualified by any schema. */
-  readonly nameParts: readonly string[];
+  readonly call: FuncCall;
   /** `date_bin` and `time_bucket`: the stride; `date_trunc`: the unit. */
   readonly step: Node;
   /** The time that is put into a window. */
@@ -24,7 +23,7 @@ export function windowCall(expression: Node): WindowCall | null {
   const name = windowFunction(call);
   const [step, time, third = null, more] = call.args ?? [];
   if (name === null || step === undefined || time === undefined || more !== undefined || isUnusual(call)) return null;
-  return { name, nameParts: nameParts(call.funcname), step, time, third, location: call.location ?? 0 };
+  return { name, call, step, time, third, location: call.location ?? 0 };
 }
 
 function windowFunction(call: FuncCall): WindowFunction | null {

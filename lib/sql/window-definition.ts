@@ -20,6 +20,7 @@ type Found = WindowMeaning | Obstacle | BadWindow;
 
 export interface WindowUse {
   readonly call: WindowCall;
+  readonly functionName: readonly string[];
   /** Around the call, outermost first. */
   readonly wrappers: readonly Wrapper[];
   /** Around the time column inside the call, outermost first. */
@@ -28,16 +29,27 @@ export interface WindowUse {
 }
 
 /** `sessionZone`: in which the flow's sessions read times without a zone. */
-export function windowMeaning({ call, wrappers, conversions, column }: WindowUse, sessionZone: string): Found {
+export function windowMeaning(
+  { call, functionName, wrappers, conversions, column }: WindowUse,
+  sessionZone: string,
+): Found {
   const value = timeValue(column, conversions, sessionZone);
   if ('obstacle' in value) return value;
   const cut =
-    call.name === 'date_trunc' ? truncated(call, value, sessionZone) : binned(call, value, column, sessionZone);
+    call.name === 'date_trunc'
+      ? truncated(call, value, sessionZone)
+      : binned(call, functionName, value, column, sessionZone);
   if ('obstacle' in cut || 'bad' in cut) return cut;
   return labelOf(cut, wrappers, sessionZone);
 }
 
-function binned(call: WindowCall, value: TimeValue, column: TimeColumnType, sessionZone: string): Found {
+function binned(
+  call: WindowCall,
+  functionName: readonly string[],
+  value: TimeValue,
+  column: TimeColumnType,
+  sessionZone: string,
+): Found {
   if (value.type === 'timestamp' && !isUtc(value.zone)) {
     return {
       obstacle: `${call.name} over local time makes windows that a change of the clock tears apart; give it the column itself`,
@@ -53,7 +65,7 @@ function binned(call: WindowCall, value: TimeValue, column: TimeColumnType, sess
   const origin = originOf(call, value, sessionZone);
   if (typeof origin !== 'bigint') return origin;
   const [before, after] = value.expression;
-  const name = call.name === 'date_bin' ? 'pg_catalog.date_bin' : call.nameParts.map(quoteIdentifier).join('.');
+  const name = call.name === 'date_bin' ? 'pg_catalog.date_bin' : functionName.map(quoteIdentifier).join('.');
   return {
     spec: { kind: 'fixed', size: stride, origin },
     expression: [`${name}(${intervalLiteral(stride)}, ${before}`, `${after}, ${instantLiteral(origin, value.type)})`],

@@ -108,7 +108,9 @@ export async function describeFunctions(
   references: readonly FunctionReference[],
 ): Promise<readonly (FunctionFamily | null)[]> {
   if (references.length === 0) return [];
-  const wanted = references.map(({ schema, name }, index) => `(${index}, ${nameLiteral(schema)}, ${nameLiteral(name)})`);
+  const wanted = references.map(
+    ({ schema, name }, index) => `(${index}, ${nameLiteral(schema)}, ${nameLiteral(name)})`,
+  );
   const rows = await ask(
     connections,
     questionSettings(QUESTION_MS),
