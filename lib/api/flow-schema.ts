@@ -22,7 +22,7 @@ export const flowBody = strictObject({
     .describe('Run every so often on a fixed grid, with now() bound to the grid time: an interval of whole minutes.'),
   comment: z.string().nullable().optional(),
   options: z
-    .record(z.string(), z.union([z.string(), z.number()]))
+    .record(z.string(), z.union([z.string(), z.number(), z.array(z.string()), z.null()]))
     .optional()
-    .describe('As in WITH (…): connection, time_zone, merge_distance, max_ranges, max_windows, order.'),
+    .describe('By name, as in WITH (…). Those left out, or null, have their defaults.'),
 });

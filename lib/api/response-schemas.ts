@@ -45,14 +45,9 @@ export const flowAnswer = answer(
     comment: z.string().nullable(),
     expire_after: z.string().nullable().describe('An interval, as the flow was created with.'),
     eval_interval: z.string().nullable().describe('An interval, as the flow was created with.'),
-    options: z.strictObject({
-      connection: z.string(),
-      time_zone: z.string(),
-      merge_distance: z.int(),
-      max_ranges: z.int(),
-      max_windows: z.int(),
-      order: z.enum(['newest', 'oldest']),
-    }),
+    options: z
+      .record(z.string(), z.union([z.string(), z.number(), z.array(z.string()).readonly(), z.null()]))
+      .describe('Every option by its name, with its default where the flow does not say; null: none.'),
     window: z
       .strictObject({
         column: z.string().describe("Column of the sink that holds the window's label."),

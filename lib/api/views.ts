@@ -5,6 +5,7 @@ import type { MarkedFlow } from '../engine/marks.ts';
 import { leaseIsActive } from '../engine/state.ts';
 import type { CompiledWindow, FlowDefinition } from '../flow/definition.ts';
 import { formatInterval } from '../flow/interval.ts';
+import { shownOptions } from '../flow/options.ts';
 import { renderCreateFlow } from '../flow/statement.ts';
 import type { FlowListing, LoadedFlow, RunError, RunRecord } from '../store/flow-store.ts';
 import { normalize } from '../window/dirty-set.ts';
@@ -27,14 +28,7 @@ export function flowView(definition: FlowDefinition): z.output<typeof flowAnswer
     comment,
     expire_after: expireAfter === null ? null : formatInterval(expireAfter),
     eval_interval: evalInterval === null ? null : formatInterval(evalInterval),
-    options: {
-      connection: options.connection,
-      time_zone: options.timeZone,
-      merge_distance: options.mergeDistance,
-      max_ranges: options.maxRanges,
-      max_windows: options.maxWindows,
-      order: options.order,
-    },
+    options: shownOptions(options),
     window: compiled.window === null ? null : windowView(compiled.window),
     sources: compiled.sources.map(({ schema, table, timeColumn }) => ({ schema, table, time_column: timeColumn })),
     columns: sinkColumns.map((column) => ({ name: column.name, type: column.type })),

@@ -3,7 +3,7 @@ import { type FlowInput, parseEvalInterval, trimQuery } from './flow-input.ts';
 import { parseInterval } from './interval.ts';
 import { lexicalError } from './lexical-error.ts';
 import { checkComment, checkName, checkQueryText } from './names.ts';
-import { checkOptionName, DEFAULT_OPTIONS, readOption } from './options.ts';
+import { checkOptionName, DEFAULT_OPTIONS, type OptionValue, readOption } from './options.ts';
 import { readTableName } from './table-name.ts';
 import { positionOf } from './text-position.ts';
 import type { TokenReader } from './token-reader.ts';
@@ -135,12 +135,26 @@ function readOptions(reader: TokenReader): FlowOptions {
   return options;
 }
 
-function readValue(reader: TokenReader, option: string): string | number {
+/** A word without quotes counts as a string, as in `order = oldest`. */
+function readValue(reader: TokenReader, option: string): OptionValue {
+  if (reader.takeSymbol('(')) return readList(reader, option);
   const negative = reader.takeSymbol('-');
-  if (!negative && reader.next.kind === 'string') return reader.take().value;
-  if (reader.next.kind !== 'number') throw reader.unexpected(`a string in quotes or a number for option ${option}`);
+  if (!negative && reader.next.kind !== 'number' && reader.next.kind !== 'symbol') return readText(reader, option);
+  if (reader.next.kind !== 'number') throw reader.unexpected(`a value for option ${option}`);
   const number = Number(reader.take().value.replaceAll('_', ''));
   return negative ? -number : number;
+}
+
+function readList(reader: TokenReader, option: string): string[] {
+  const values: string[] = [];
+  do values.push(readText(reader, option));
+  while (reader.takeSymbol(','));
+  reader.expectSymbol(')', ', and another name, or )');
+  return values;
+}
+
+function readText(reader: TokenReader, option: string): string {
+  return reader.next.kind === 'string' ? reader.take().value : reader.name(`a value for option ${option}`).value;
 }
 
 /** `AS` is the token that comes next; what follows it is the query, whatever it is. */

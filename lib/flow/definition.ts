@@ -1,4 +1,4 @@
-import type { Micros } from '../window/instant.ts';
+import type { Instant, Micros } from '../window/instant.ts';
 import type { WindowSpec } from '../window/window-spec.ts';
 
 /** A table name with its schema, both as the database stores them (never quoted, case kept). */
@@ -21,6 +21,36 @@ export interface FlowOptions {
   readonly maxWindows: number;
   /** Which dirty windows go first. Default `newest`. */
   readonly order: 'newest' | 'oldest';
+  /** For a query without a window expression: a fixed length (`1 hour`) or a calendar unit (`1 month`), as written. */
+  readonly window: string | null;
+  /** Output column that `window` cuts: a time column of a source, passed up as it is. */
+  readonly timeColumn: string | null;
+  /** Output columns that identify a row, where the query does not tell. Empty: none given. */
+  readonly key: readonly string[];
+  /** Whether a marked change of a source that is read whole dirties everything. Default `ignore`. */
+  readonly onDimensionChange: 'ignore' | 'refresh';
+  /** `keep`: windows that start before the oldest remaining row of a source that shrank are frozen. Default `apply`. */
+  readonly onDelete: 'apply' | 'keep';
+  /** Windows from so long ago up to now are refreshed at every run, marked or not. */
+  readonly lookback: Micros | null;
+  /** Windows that end less than this ago are left alone for now. */
+  readonly delay: Micros | null;
+  /** Event times further in the past than this are not accepted: their windows are quarantined. */
+  readonly acceptPast: Micros | null;
+  /** Event times further in the future than this are not accepted: their windows are quarantined. */
+  readonly acceptFuture: Micros | null;
+  /** What the rest between two runs follows: how long the last one took (default), or also the length of a window. */
+  readonly cadence: 'duration' | 'window';
+  /** What becomes of grid times that passed without a run. Default `latest`: only the latest of them runs. */
+  readonly missedTicks: 'latest' | 'skip' | 'catch_up';
+  /** With `catch_up`: most missed grid times that run. Default 3. */
+  readonly catchUpMaxRuns: number;
+  /** With `catch_up`: missed grid times older than this are skipped. null: three eval intervals, five minutes at least. */
+  readonly catchUpMaxLag: Micros | null;
+  /** A grid time; the others lie whole eval intervals from it. Default the epoch. */
+  readonly scheduleAnchor: Instant;
+  /** No grid time before this one runs. */
+  readonly scheduleStart: Instant | null;
 }
 
 /** What becomes of the query at creation, so that a tick never parses SQL. Produced by `lib/sql`, stored as it is. */
@@ -41,6 +71,11 @@ export interface CompiledQuery {
   readonly columns: readonly string[];
   /** Output names that identify a sink row: the window column first, then the other group keys. Empty: no key is known. */
   readonly keys: readonly string[];
+  /**
+   * Output column that is `now()`: each run's rows are history under its grid time, and later runs leave them alone. null: the
+   * answer of each run takes the place of the last.
+   */
+  readonly history: string | null;
 }
 
 /** `filter` becomes a condition on `column` (a quoted, qualified reference); `now` a timestamptz literal of the grid time. */
@@ -65,7 +100,10 @@ export interface CompiledSource extends TableName {
   readonly timeColumn: string | null;
 }
 
-/** One column of the sink as it was when the flow was created, as `format_type` spells its type. */
+/**
+ * The column of the sink that takes the output column at the same place, as it was when the flow was created. The names differ only
+ * where a column of an existing sink is taken by its place. `type` as `format_type` spells it.
+ */
 export interface SinkColumn {
   readonly name: string;
   readonly type: string;
@@ -87,6 +125,8 @@ export interface FlowDefinition {
   readonly sinkColumns: readonly SinkColumn[];
   /** The sink has a column `update_at` that Sluice fills with the time of the write. */
   readonly updateAt: boolean;
+  /** The sink has a column `__ts_placeholder` that no query gives; it is filled with the epoch. */
+  readonly placeholder: boolean;
   /** The epoch at which this definition took effect. */
   readonly generation: bigint;
 }

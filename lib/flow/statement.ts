@@ -2,7 +2,7 @@ import { type CreateFlowStatement, readCreateFlow, readFlowName } from './create
 import type { FlowDefinition } from './definition.ts';
 import { formatInterval } from './interval.ts';
 import { lexicalError } from './lexical-error.ts';
-import { writtenOptions } from './options.ts';
+import { type OptionValue, writtenOptions } from './options.ts';
 import { TokenReader } from './token-reader.ts';
 
 export type Statement =
@@ -29,7 +29,7 @@ export function renderCreateFlow(
 ): string {
   const { name, sink, query, expireAfter, evalInterval, comment, options } = flow;
   const written = writtenOptions(options).map(([option, value]) => {
-    return `${option} = ${typeof value === 'number' ? value : quoteString(value)}`;
+    return `${option} = ${writtenValue(value)}`;
   });
   return [
     `CREATE FLOW ${quoteName(name)}`,
@@ -71,6 +71,11 @@ function readShow(reader: TokenReader): Statement {
   }
   reader.expectEnd('SHOW FLOWS');
   return { kind: 'show_flows' };
+}
+
+function writtenValue(value: OptionValue): string {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' ? quoteString(value) : `(${value.map(quoteName).join(', ')})`;
 }
 
 function quoteName(name: string): string {

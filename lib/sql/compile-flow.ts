@@ -77,6 +77,7 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
     sources: sourcesOf(analysis),
     columns: columns.map(({ name }) => name),
     keys,
+    history: null,
   };
   const { name, query, comment, expireAfter, evalInterval, options } = input;
   const sinkColumns = columns.map((column) => ({ name: column.name, type: column.type }));
@@ -91,6 +92,7 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
     compiled,
     sinkColumns,
     updateAt,
+    placeholder: false,
   };
   const warnings = [
     ...analysis.warnings,

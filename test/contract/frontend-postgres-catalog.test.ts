@@ -296,6 +296,7 @@ ALTER TABLE made ADD UNIQUE NULLS NOT DISTINCT (d) DEFERRABLE`);
         sources: [],
         columns,
         keys,
+        history: null,
       });
       const sinkOf = (table: string, query: CompiledQuery, comment: string | null = null) =>
         definitionOf({ name: 'x', sink: { schema: under.schema, table }, compiled: query, comment });
@@ -408,6 +409,7 @@ WHERE attrelid = 'made'::regclass AND attnum > 0 ORDER BY attnum`),
             sources: sources.map((source) => ({ schema: under.schema, ...source })),
             columns: ['label'],
             keys: ['label'],
+            history: null,
           },
         });
 

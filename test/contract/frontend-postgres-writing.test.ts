@@ -64,6 +64,7 @@ for (const server of testServers()) {
         sources: [{ ...source, timeColumn: 'time' }],
         columns: shape.columns,
         keys: shape.keys,
+        history: null,
       };
       return definitionOf({ name, sink: { schema: under.schema, table: name }, compiled });
     }
@@ -219,6 +220,7 @@ for (const server of testServers()) {
           sources: [{ ...source, timeColumn: 'time' }],
           columns: ['label', name, `count of ${name}`],
           keys: ['label', name],
+          history: null,
         };
         const sink = { schema, table: `sink of ${name}` };
         const flow = definitionOf({ name, sink, compiled });
@@ -614,6 +616,7 @@ INSERT INTO data VALUES ('${at(4)}', 'unknown', 1)`);
             sources: [source],
             columns: ['key', 'sum'],
             keys,
+            history: null,
           },
         });
       const keyed = whole('keyed', ['key']);
@@ -671,6 +674,7 @@ CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (MINVALUE) TO ('${at(4
           sources: [],
           columns: ['at'],
           keys: ['at'],
+          history: null,
         },
       });
       await under.frontend.createSink(flow);

@@ -1,4 +1,5 @@
 import type { FlowDefinition } from '../../lib/flow/definition.ts';
+import { DEFAULT_OPTIONS } from '../../lib/flow/options.ts';
 import type { ConsumedWindow, FlowState, RunRecord } from '../../lib/store/flow-store.ts';
 import { HOUR, type Instant, instant } from '../../lib/window/instant.ts';
 import type { TimeRange } from '../../lib/window/time-range.ts';
@@ -82,6 +83,7 @@ export function sampleDefinition(name: string, changes: Partial<FlowDefinition> 
     expireAfter: 90n * 24n * HOUR,
     evalInterval: HOUR,
     options: {
+      ...DEFAULT_OPTIONS,
       connection: 'default',
       timeZone: 'Europe/Berlin',
       mergeDistance: 0,
@@ -105,6 +107,7 @@ export function sampleDefinition(name: string, changes: Partial<FlowDefinition> 
       ],
       columns: ['window', 'host', 'mean'],
       keys: ['window', 'host'],
+      history: null,
     },
     sinkColumns: [
       { name: 'window', type: 'timestamp with time zone' },
@@ -112,6 +115,7 @@ export function sampleDefinition(name: string, changes: Partial<FlowDefinition> 
       { name: 'mean', type: 'double precision' },
     ],
     updateAt: true,
+    placeholder: false,
     generation: 3n,
     ...changes,
   };

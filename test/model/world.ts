@@ -4,6 +4,7 @@ import { createFlow, dropFlow, type FlowDraft, pauseFlow, resumeFlow } from '../
 import { markFlow, markTable } from '../../lib/engine/marks.ts';
 import { tick } from '../../lib/engine/tick.ts';
 import { SluiceError } from '../../lib/errors.ts';
+import { DEFAULT_OPTIONS } from '../../lib/flow/options.ts';
 import type { FlowStore } from '../../lib/store/flow-store.ts';
 import { type Instant, instant, type Micros, SECOND } from '../../lib/window/instant.ts';
 import {
@@ -257,6 +258,7 @@ function draft(least: number, size: Micros): FlowDraft {
     expireAfter: null,
     evalInterval: null,
     options: {
+      ...DEFAULT_OPTIONS,
       connection: 'default',
       timeZone: 'UTC',
       mergeDistance: 1,
@@ -277,9 +279,11 @@ function draft(least: number, size: Micros): FlowDraft {
       sources: [{ ...SOURCE, timeColumn: 'time' }],
       columns: ['label', 'key', 'count', 'sum'],
       keys: ['label', 'key'],
+      history: null,
     },
     sinkColumns: [],
     updateAt: false,
+    placeholder: false,
   };
 }
 

@@ -1,9 +1,11 @@
 import type { CompiledQuery, FlowDefinition, FlowOptions, TableName } from '../../lib/flow/definition.ts';
+import { DEFAULT_OPTIONS } from '../../lib/flow/options.ts';
 import { HOUR, instant } from '../../lib/window/instant.ts';
 
 /** Definitions as the compiler would make them, written by hand. */
 
 export const OPTIONS: FlowOptions = {
+  ...DEFAULT_OPTIONS,
   connection: 'default',
   timeZone: 'UTC',
   mergeDistance: 3,
@@ -24,6 +26,7 @@ export function definitionOf(given: Given): FlowDefinition {
     options: OPTIONS,
     sinkColumns: [],
     updateAt: !given.compiled.columns.includes('update_at'),
+    placeholder: false,
     generation: 1n,
     ...given,
   };
@@ -48,6 +51,7 @@ export function hourlyDefinition(name: string, source: TableName, sink: TableNam
     sources: [{ ...source, timeColumn: 'time' }],
     columns: ['label', 'key', 'count', 'sum'],
     keys: ['label', 'key'],
+    history: null,
   };
   return definitionOf({ name, sink, compiled });
 }

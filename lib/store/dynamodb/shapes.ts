@@ -43,6 +43,11 @@ import {
 // What is inside the stored items. An attribute that a later release adds takes `withDefault`, because items without it are
 // already stored.
 
+/** Absent in items of an earlier release, or said to be nothing. */
+function optional<T>(codec: AttributeCodec<T>): AttributeCodec<T | null> {
+  return withDefault(nullable(codec), null);
+}
+
 const instant: AttributeCodec<Instant> = branded(bigintText);
 const micros: AttributeCodec<Micros> = bigintText;
 
@@ -141,6 +146,7 @@ const compiledQuery = record<CompiledQuery>({
   sources: list(record<CompiledSource>({ ...tableFields, timeColumn: nullable(text) })),
   columns: list(text),
   keys: list(text),
+  history: withDefault(nullable(text), null),
 });
 
 const flowOptions = record<FlowOptions>({
@@ -150,6 +156,21 @@ const flowOptions = record<FlowOptions>({
   maxRanges: number,
   maxWindows: number,
   order: oneOf('newest', 'oldest'),
+  window: optional(text),
+  timeColumn: optional(text),
+  key: withDefault(list(text), []),
+  onDimensionChange: withDefault(oneOf('ignore', 'refresh'), 'ignore'),
+  onDelete: withDefault(oneOf('apply', 'keep'), 'apply'),
+  lookback: optional(micros),
+  delay: optional(micros),
+  acceptPast: optional(micros),
+  acceptFuture: optional(micros),
+  cadence: withDefault(oneOf('duration', 'window'), 'duration'),
+  missedTicks: withDefault(oneOf('latest', 'skip', 'catch_up'), 'latest'),
+  catchUpMaxRuns: withDefault(number, 3),
+  catchUpMaxLag: optional(micros),
+  scheduleAnchor: withDefault(instant, 0n as Instant),
+  scheduleStart: optional(instant),
 });
 
 /** Without the generation, which the item keeps in a form that conditions can compare. */
@@ -164,6 +185,7 @@ export const flowDefinition = record<Omit<FlowDefinition, 'generation'>>({
   compiled: compiledQuery,
   sinkColumns: list(record<SinkColumn>({ name: text, type: text })),
   updateAt: boolean,
+  placeholder: withDefault(boolean, false),
 });
 
 export const runRecord = record<RunRecord>({

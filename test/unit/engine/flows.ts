@@ -1,5 +1,6 @@
 import { NEW_FLOW_STATE } from '../../../lib/engine/state.ts';
 import type { FlowDefinition } from '../../../lib/flow/definition.ts';
+import { DEFAULT_OPTIONS } from '../../../lib/flow/options.ts';
 import type { DirtyWindow, FlowState, LoadedFlow } from '../../../lib/store/flow-store.ts';
 import { instant, type Micros } from '../../../lib/window/instant.ts';
 import type { TimeRange } from '../../../lib/window/time-range.ts';
@@ -23,6 +24,7 @@ export function flow(changes: FlowChanges = {}): FlowDefinition {
     expireAfter: changes.expireAfter ?? null,
     evalInterval: changes.evalInterval ?? null,
     options: {
+      ...DEFAULT_OPTIONS,
       connection: 'default',
       timeZone: 'UTC',
       mergeDistance: 1,
@@ -47,9 +49,11 @@ export function flow(changes: FlowChanges = {}): FlowDefinition {
       sources: [],
       columns: ['w'],
       keys: ['w'],
+      history: null,
     },
     sinkColumns: [],
     updateAt: false,
+    placeholder: false,
     generation: 1n,
   };
 }

@@ -5,7 +5,7 @@ import type { FlowInput } from '../../../lib/flow/flow-input.ts';
 import { DEFAULT_OPTIONS } from '../../../lib/flow/options.ts';
 import { parseStatement, renderCreateFlow } from '../../../lib/flow/statement.ts';
 import { shiftPosition } from '../../../lib/flow/text-position.ts';
-import { DAY, HOUR, MINUTE } from '../../../lib/window/instant.ts';
+import { DAY, HOUR, instant, MINUTE } from '../../../lib/window/instant.ts';
 
 function refusal(sql: string): SluiceError {
   try {
@@ -47,6 +47,7 @@ describe('CREATE FLOW', () => {
       "CREATE FLOW a SINK TO b WITH (connection = 'c', \"time_zone\" = 'Europe/Berlin', MERGE_DISTANCE = 0, max_ranges = 1, max_windows = 1_000, order = 'oldest') AS SELECT 1",
       {
         options: {
+          ...DEFAULT_OPTIONS,
           connection: 'c',
           timeZone: 'Europe/Berlin',
           mergeDistance: 0,
@@ -200,6 +201,8 @@ describe('other statements', () => {
 describe('renderCreateFlow', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 12 }).filter((each) => !each.includes('\0'));
   const name = text.filter((each) => each !== '' && new TextEncoder().encode(each).length <= 63);
+  const length = fc.option(fc.bigInt(1n, 100_000n * DAY));
+  const instants = fc.bigInt(-(10n ** 16n), 10n ** 17n).map(instant);
   const input: fc.Arbitrary<FlowInput> = fc.record({
     name,
     sink: fc.record({ schema: name.filter((each) => !/^pg_|^information_schema$/.test(each)), table: name }),
@@ -219,6 +222,21 @@ describe('renderCreateFlow', () => {
       maxRanges: fc.integer({ min: 1, max: 100 }),
       maxWindows: fc.integer({ min: 1, max: 10_000 }),
       order: fc.constantFrom('newest', 'oldest'),
+      window: fc.constantFrom(null, '1 month', '90 minutes'),
+      timeColumn: fc.option(name),
+      key: fc.uniqueArray(name, { maxLength: 3 }),
+      onDimensionChange: fc.constantFrom('ignore', 'refresh'),
+      onDelete: fc.constantFrom('apply', 'keep'),
+      lookback: length,
+      delay: length,
+      acceptPast: length,
+      acceptFuture: length,
+      cadence: fc.constantFrom('duration', 'window'),
+      missedTicks: fc.constantFrom('latest', 'skip', 'catch_up'),
+      catchUpMaxRuns: fc.integer({ min: 1, max: 1000 }),
+      catchUpMaxLag: length,
+      scheduleAnchor: instants,
+      scheduleStart: fc.option(instants),
     }),
   });
 

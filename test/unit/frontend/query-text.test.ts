@@ -20,6 +20,7 @@ const query = (
   sources: [],
   columns: ['label'],
   keys: ['label'],
+  history: null,
 });
 const hour = { start: instant(0n), end: instant(HOUR) };
 const filled = (type: 'timestamptz' | 'timestamp' | 'date', argumentType?: 'timestamptz' | 'timestamp') =>
