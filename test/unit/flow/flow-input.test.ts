@@ -69,7 +69,7 @@ describe('a flow in JSON', () => {
     [{ ...BODY, options: [] }, 'invalid_request', /"options" expects an object; got an array/],
     [{ ...BODY, options: { maxRanges: 3 } }, 'invalid_option', /Did you mean max_ranges\?/],
     [{ ...BODY, options: { max_ranges: '3' } }, 'invalid_option', /whole number/],
-    [{ ...BODY, options: { order: null } }, 'invalid_option', /got null/],
+    [{ ...BODY, options: { order: true } }, 'invalid_option', /got true/],
     [JSON.parse('{"sink":"b","query":"SELECT 1","__proto__":{"x":1}}'), 'invalid_request', /no field "__proto__"/],
   ])('refuses %j', (body, code, message) => {
     let thrown: SluiceError | null = null;

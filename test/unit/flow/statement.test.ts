@@ -165,8 +165,15 @@ describe('CREATE FLOW', () => {
     expect(sql.slice((error.details.position ?? 0) - 1)).toMatch(new RegExp(`^${at.replace(/[+()$]/g, '\\$&')}`));
   });
 
-  it('takes a bare word for no value', () => {
-    expect(refusal('CREATE FLOW a SINK TO b WITH (order = newest) AS SELECT 1').message).toMatch(/a string in quotes/);
+  it('takes words, strings and lists for values', () => {
+    const sql = `CREATE FLOW a SINK TO b WITH (order = oldest, on_delete = 'keep', key = (id, "R e", 'x')) AS SELECT 1`;
+    expect(created(sql).options).toEqual({
+      ...DEFAULT_OPTIONS,
+      order: 'oldest',
+      onDelete: 'keep',
+      key: ['id', 'R e', 'x'],
+    });
+    expect(refusal('CREATE FLOW a SINK TO b WITH (key = ()) AS SELECT 1').message).toMatch(/a value for option key/);
   });
 });
 
