@@ -11,6 +11,7 @@ import type { Frontend, QueryColumn } from '../frontend/frontend.ts';
 import { type Analysis, analyseQuery } from './analyse-query.ts';
 import { describeTemplate } from './check-template.ts';
 import { checkColumns, checkOutputNames, MAX_KEYS } from './output-columns.ts';
+import { rowKey } from './row-key.ts';
 import { checkSinkTable, fillsUpdateAt } from './sink-match.ts';
 import { invalidQuery } from './source-text.ts';
 import { cutAtHoles, splice } from './splice.ts';
@@ -68,7 +69,8 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
   checkColumns(source, columns, outputs, updateAt);
 
   const compiledWindow = window === null ? null : windowOf(analysis, columns);
-  const keys = keyNames(analysis, columns);
+  const keys = rowKey(keyNames(analysis, columns), input.options.key, columns);
+  checkKeep(input, compiledWindow, keys);
   if (sink !== null) checkSinkTable(sink, columns, keys);
   const compiled: CompiledQuery = {
     compiler: COMPILER_VERSION,
@@ -141,6 +143,15 @@ function keyNames({ source, window, keys, model, select }: Analysis, columns: re
     );
   }
   return found.map(({ name }) => name);
+}
+
+/** What a run no longer gives can only be kept apart from what it gives by a key. */
+function checkKeep({ options }: FlowInput, window: CompiledWindow | null, keys: readonly string[]): void {
+  if (options.onDelete !== 'keep' || window !== null || keys.length > 0) return;
+  throw new SluiceError(
+    'invalid_option',
+    "on_delete = 'keep' needs a key: without one, the rows of a run take the place of all earlier ones. Name the columns that identify a row by the option key.",
+  );
 }
 
 /** In order of appearance, each table once; a table that is read twice counts as filtered if one reading is. */

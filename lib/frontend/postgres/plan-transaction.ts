@@ -29,7 +29,7 @@ export async function runPlan(connections: Connections, namespace: string, plan:
       connections.use(first, async (connection, answers) => {
         try {
           await checkHistory(connection, answers, plan, key, budget);
-          const result = await write(connection, writing, budget);
+          const result = await write(connection, plan, writing, budget);
           await commit(connection, budget, purpose);
           return result;
         } catch (error) {
@@ -77,7 +77,12 @@ async function checkHistory(
   }
 }
 
-async function write(connection: Connection, writing: string, budget: TransactionBudget): Promise<PlanResult> {
+async function write(
+  connection: Connection,
+  { definition }: PlanRequest,
+  writing: string,
+  budget: TransactionBudget,
+): Promise<PlanResult> {
   const text = `${limitStatement(budget.writing)};\n${writing};\n${limitStatement(budget.commit)}`;
   const answers = await connection.send({ text, limitMs: budget.writing });
   const row = answers[1]?.rows[0] as WritingAnswer | undefined;
@@ -91,7 +96,7 @@ async function write(connection: Connection, writing: string, budget: Transactio
   if (row?.repeated === 't') {
     throw new SluiceError(
       'duplicate_sink_key',
-      "two rows of the query's result have the same window and group keys; nothing was written. The query must give each key once",
+      `two rows of the query's result have the same key (${definition.compiled.keys.join(', ')}); nothing was written. The query must give each key once`,
     );
   }
   if (row?.recorded !== '1') {

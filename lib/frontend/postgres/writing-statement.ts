@@ -81,7 +81,7 @@ FROM ${sink} AS s WHERE ${ofWindows}
 WHERE ${FINE}
 AND (f.present IS NULL OR t.row IS NULL OR ${record('f', columns)} *<> ${record('t', columns)})
 ), removed AS (
-DELETE FROM ${sink} AS s USING diff AS d WHERE ${isKind(0)} RETURNING 1
+${keepsVanished(plan) ? 'SELECT 1 WHERE FALSE' : `DELETE FROM ${sink} AS s USING diff AS d WHERE ${isKind(0)} RETURNING 1`}
 ), changed AS (
 UPDATE ${sink} AS s SET ${assignments.join(', ')} FROM diff AS d WHERE ${isKind(2)} RETURNING 1
 ), ${added(plan, columns, 'diff AS d WHERE d.kind = 1 AND')}`;
@@ -97,7 +97,8 @@ SELECT 1 WHERE FALSE
 }
 
 /** Counting the removed rows first puts the insertion behind the deletion, for the sake of further unique indexes. */
-function added({ definition }: PlanRequest, columns: readonly string[], from: string): string {
+function added(plan: PlanRequest, columns: readonly string[], from: string): string {
+  const { definition } = plan;
   const names = definition.compiled.columns.map(quoteIdentifier);
   const values = columns.map((column) => `d.${column}`);
   if (definition.updateAt) {
@@ -106,8 +107,23 @@ function added({ definition }: PlanRequest, columns: readonly string[], from: st
   }
   return `added AS (
 INSERT INTO ${quoteTable(definition.sink)} (${names.join(', ')})
-SELECT ${values.join(', ')} FROM ${from} (SELECT count(*) FROM removed) >= 0 RETURNING 1
+SELECT ${values.join(', ')} FROM ${from} (SELECT count(*) FROM removed) >= 0
+${onConflict(plan, names)}RETURNING 1
 )`;
+}
+
+/** A kept row whose key is equal and spelt otherwise (1.0, 1.00) is the one that a new row is about. */
+function onConflict(plan: PlanRequest, names: readonly string[]): string {
+  if (!keepsVanished(plan)) return '';
+  const keys = plan.definition.compiled.keys.map(quoteIdentifier);
+  const assignments = names.map((name) => `${name} = excluded.${name}`);
+  return `ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${assignments.join(', ')} `;
+}
+
+/** A query that is run whole has no windows to tell old rows by: with `keep`, what a run no longer gives stays. */
+function keepsVanished({ definition }: PlanRequest): boolean {
+  const { window, keys } = definition.compiled;
+  return definition.options.onDelete === 'keep' && window === null && keys.length > 0;
 }
 
 function repeatedKeys(plan: PlanRequest): string {

@@ -1,0 +1,51 @@
+import { SluiceError } from '../errors.ts';
+import { nearestName } from '../flow/nearest-name.ts';
+import type { QueryColumn } from '../frontend/frontend.ts';
+import { MAX_KEYS } from './output-columns.ts';
+
+/**
+ * The columns that identify a sink row. `known`: what the query's own group keys tell, by which the option may not differ; a query
+ * without them is merged by the option alone, and has no key if there is none. Throws `invalid_option`.
+ */
+export function rowKey(
+  known: readonly string[],
+  given: readonly string[],
+  columns: readonly QueryColumn[],
+): readonly string[] {
+  for (const name of given) checkKeyColumn(name, columns);
+  if (given.length > MAX_KEYS) {
+    throw invalid(`Option key names ${given.length} columns; an index, and so a sink's key, has at most ${MAX_KEYS}.`);
+  }
+  if (known.length === 0) return given;
+  if (given.length > 0 && !sameNames(known, given)) {
+    throw invalid(
+      `Option key is (${given.join(', ')}), but the query's group keys identify its rows already: (${known.join(', ')}). Leave the option out, or name exactly these.`,
+    );
+  }
+  return known;
+}
+
+function checkKeyColumn(name: string, columns: readonly QueryColumn[]): void {
+  const column = columns.find((each) => each.name === name);
+  if (column === undefined) {
+    const names = columns.map((each) => each.name);
+    const near = nearestName(name, names);
+    const meant = near === null ? '' : ` Did you mean ${near}?`;
+    throw invalid(
+      `Option key names ${JSON.stringify(name)}, which is no column of the query.${meant} Its columns: ${names.join(', ')}.`,
+    );
+  }
+  if (!column.indexable) {
+    throw invalid(
+      `Option key names ${JSON.stringify(name)} of type ${column.type}, which an index cannot hold; cast it to another type in the query, such as text.`,
+    );
+  }
+}
+
+function sameNames(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name) => b.includes(name));
+}
+
+function invalid(message: string): SluiceError {
+  return new SluiceError('invalid_option', message);
+}

@@ -1,0 +1,269 @@
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { SluiceError } from '../../lib/errors.ts';
+import type { FlowDefinition } from '../../lib/flow/definition.ts';
+import { flowInputFromJson } from '../../lib/flow/flow-input.ts';
+import type { Frontend, PlanResult } from '../../lib/frontend/frontend.ts';
+import { createPostgresFrontend } from '../../lib/frontend/postgres/postgres-frontend.ts';
+import { type CompiledFlow, compileFlow } from '../../lib/sql/compile-flow.ts';
+import { parseInstant } from '../../lib/window/rfc3339.ts';
+import { createTestDatabase, type TestDatabase, testServers } from '../support/database.ts';
+
+/** Queries that a flow with an eval interval runs whole, from their text to the rows of their sinks. */
+
+const TEN = '2024-05-01T10:00:00Z';
+const ELEVEN = '2024-05-01T11:00:00Z';
+
+for (const server of testServers()) {
+  describe(`A whole query on ${server.name}`, () => {
+    let database: TestDatabase;
+    let session: pg.Client;
+    let frontend: Frontend & { close(): Promise<void> };
+    let flows = 0;
+
+    beforeAll(async () => {
+      database = await createTestDatabase(server.url);
+      session = new pg.Client({ connectionString: database.url });
+      await session.connect();
+      frontend = createPostgresFrontend({ connection: database.url, namespace: 'whole' });
+    });
+    afterAll(async () => {
+      await frontend.close();
+      await session.end();
+      await database.drop();
+    });
+    beforeEach(async () => {
+      await session.query(`DROP TABLE IF EXISTS trades, venues CASCADE;
+CREATE TABLE trades (id bigint, at timestamptz, symbol text, venue int, price numeric, size int, day date);
+CREATE TABLE venues (venue int, name text);
+INSERT INTO venues VALUES (1, 'Frankfurt'), (2, 'Xetra'), (3, NULL);
+INSERT INTO trades SELECT n, '${TEN}'::timestamptz - n * interval '13 minutes', 'S' || n % 4, n % 3 + 1, 100 + n % 17 + 0.25, n % 5 * 10,
+  ('${TEN}'::timestamptz - n * interval '13 minutes')::date FROM generate_series(1, 400) AS n;
+INSERT INTO trades VALUES (401, NULL, NULL, NULL, NULL, 10, NULL), (402, NULL, NULL, 1, NULL, 10, NULL)`);
+    });
+
+    const compile = (query: string, more: Record<string, unknown> = {}): Promise<CompiledFlow> => {
+      flows++;
+      const body = { sink: `whole_${flows}`, query, eval_interval: '1 hour', ...more };
+      return compileFlow(flowInputFromJson(`whole_${flows}`, body), frontend);
+    };
+
+    /** A flow with its sink, which has not run yet. */
+    class Flow {
+      readonly compiled: CompiledFlow;
+      readonly query: string;
+      #epoch = 0n;
+
+      constructor(compiled: CompiledFlow, query: string) {
+        this.compiled = compiled;
+        this.query = query;
+      }
+
+      static async create(query: string, options: Record<string, unknown> = {}): Promise<Flow> {
+        const compiled = await compile(query, { options });
+        await frontend.createSink(compiled.draft);
+        return new Flow(compiled, query);
+      }
+
+      get definition(): FlowDefinition {
+        return { ...this.compiled.draft, generation: 1n };
+      }
+
+      /** At a grid time. */
+      async run(gridTime: string): Promise<PlanResult> {
+        const epoch = this.#epoch + 1n;
+        const result = await frontend.run({
+          definition: this.definition,
+          epoch,
+          applied: this.#epoch,
+          coverage: 'unfiltered_full',
+          ranges: [],
+          gridTime: parseInstant(gridTime),
+          budgetMs: 20_000,
+        });
+        this.#epoch = epoch;
+        return result;
+      }
+
+      get columns(): string {
+        return this.compiled.draft.compiled.columns.map(pg.escapeIdentifier).join(', ');
+      }
+
+      /** All columns of the query, as text, sorted: equal for equal multisets of rows. */
+      async sink(where = 'TRUE'): Promise<string[]> {
+        return rowsOf(`SELECT ${this.columns} FROM ${this.definition.sink.table} WHERE ${where}`);
+      }
+
+      /** What the database answers to the user's own text, were it `gridTime` now. */
+      async answer(gridTime: string): Promise<string[]> {
+        const zone = this.definition.options.timeZone;
+        const now = `'${gridTime}'::timestamptz`;
+        const text = this.query
+          .replaceAll(/\b(?:now|transaction_timestamp)\(\)|\bcurrent_timestamp\b/gi, now)
+          .replaceAll(/\bcurrent_date\b/gi, `(${now}::date)`)
+          .replaceAll(/\blocaltimestamp\b/gi, `(${now}::timestamp)`);
+        await session.query(`SET TimeZone = '${zone}'`);
+        try {
+          return await rowsOf(text);
+        } finally {
+          await session.query('RESET TimeZone');
+        }
+      }
+    }
+
+    async function rowsOf(query: string): Promise<string[]> {
+      const { rows } = await session.query<{ r: string }>(`SELECT q::text AS r FROM (${query}) AS q`);
+      return rows.map(({ r }) => r).sort();
+    }
+
+    async function refusal(making: Promise<unknown>): Promise<SluiceError> {
+      return making.then(
+        () => expect.fail('it was accepted'),
+        (thrown) => thrown,
+      );
+    }
+
+    const change = () =>
+      session.query(`DELETE FROM trades WHERE symbol = 'S1'; UPDATE trades SET price = price + 1 WHERE symbol = 'S2';
+INSERT INTO trades VALUES (500, '${TEN}', 'S9', 2, 7.5, 3, '2024-05-01')`);
+
+    describe('without a key', () => {
+      it.each([
+        // Many rows are equal, and some hold nothing but NULLs.
+        'SELECT symbol, venue FROM trades',
+        'SELECT symbol, price FROM trades ORDER BY price DESC, id LIMIT 20',
+        'SELECT symbol, price, row_number() OVER (PARTITION BY symbol ORDER BY id) AS place FROM trades',
+        'SELECT t.symbol, v.name FROM trades AS t LEFT JOIN venues AS v USING (venue)',
+        'SELECT symbol FROM trades UNION ALL SELECT name FROM venues',
+        "SELECT count(*) AS n, sum(size) AS size FROM trades WHERE at > now() - interval '1 day'",
+        'WITH RECURSIVE chain AS (SELECT id, symbol FROM trades WHERE id < 3 UNION ALL SELECT id + 1, symbol FROM chain WHERE id < 9) SELECT symbol, id FROM chain',
+        'SELECT symbol, g FROM trades, generate_series(1, 2) AS g WHERE size = 10',
+      ])('the answer takes the place of the rows before, however often it holds a row: %s', async (query) => {
+        const flow = await Flow.create(query);
+        expect(flow.definition.compiled).toMatchObject({ window: null, keys: [] });
+        await flow.run(TEN);
+        const first = await flow.answer(TEN);
+        expect(first.length).toBeGreaterThan(0);
+        expect(await flow.sink()).toEqual(first);
+        await change();
+        await flow.run(ELEVEN);
+        expect(await flow.sink()).toEqual(await flow.answer(ELEVEN));
+        expect(await flow.sink()).not.toEqual(first);
+      });
+
+      it('holds rows that are equal and rows of NULLs (control of the comparison)', async () => {
+        const flow = await Flow.create('SELECT symbol, venue FROM trades');
+        await flow.run(TEN);
+        const rows = await flow.sink();
+        expect(rows).toContain('(,)');
+        expect(new Set(rows).size).toBeLessThan(rows.length);
+      });
+    });
+
+    describe('with a key', () => {
+      const PRICES = 'SELECT id, symbol, price FROM trades WHERE symbol IS NOT NULL';
+
+      it.each([
+        { query: PRICES, key: ['id'] },
+        {
+          query:
+            'SELECT DISTINCT ON (symbol, venue) symbol, venue, id, price FROM trades ORDER BY symbol, venue, at DESC NULLS LAST, id',
+          key: ['venue', 'symbol'],
+        },
+        {
+          query: 'SELECT symbol, price, rank() OVER (ORDER BY price, id) AS "Platz ""ü""" FROM trades',
+          key: ['Platz "ü"'],
+        },
+        { query: 'SELECT symbol, count(*) AS n, max(price) AS highest FROM trades GROUP BY symbol', key: ['symbol'] },
+        { query: 'SELECT symbol, count(*) AS n, max(price) AS highest FROM trades GROUP BY symbol', key: [] },
+        {
+          query:
+            "SELECT venue, symbol, max(price) AS highest FROM trades WHERE at > now() - interval '3 days' GROUP BY 1, 2",
+          key: ['symbol', 'venue'],
+        },
+      ])('rows are merged: $query by $key', async ({ query, key }) => {
+        const flow = await Flow.create(query, key.length === 0 ? {} : { key });
+        expect([...flow.definition.compiled.keys].sort()).toEqual(key.length === 0 ? ['symbol'] : key.toSorted());
+        await flow.run(TEN);
+        expect(await flow.sink()).toEqual(await flow.answer(TEN));
+        expect(await flow.run(TEN)).toEqual({ inserted: 0n, updated: 0n, deleted: 0n });
+        const before = await rowsOf(`SELECT ctid, xmin FROM ${flow.definition.sink.table}`);
+        await change();
+        const { updated } = await flow.run(ELEVEN);
+        expect(await flow.sink()).toEqual(await flow.answer(ELEVEN));
+        expect(updated).toBeGreaterThan(0n);
+        // What stayed the same was not rewritten.
+        const after = await rowsOf(`SELECT ctid, xmin FROM ${flow.definition.sink.table}`);
+        expect(after.filter((row) => before.includes(row)).length).toBeGreaterThan(0);
+      });
+
+      it('two rows under one key are refused, and nothing is written', async () => {
+        const flow = await Flow.create(PRICES, { key: 'id' });
+        await flow.run(TEN);
+        const before = await flow.sink();
+        await session.query(`INSERT INTO trades SELECT 77, at, symbol, venue, price + 1, size, day FROM trades WHERE id = 77;
+DELETE FROM trades WHERE id = 78`);
+        const error = await refusal(flow.run(ELEVEN));
+        expect(error).toMatchObject({ code: 'duplicate_sink_key', retryable: false });
+        expect(error.message).toMatch(/same key \(id\)/);
+        expect(await flow.sink()).toEqual(before);
+        await session.query('DELETE FROM trades WHERE id = 77 AND price <> 100 + 77 % 17 + 0.25');
+        await flow.run(ELEVEN);
+        expect(await flow.sink()).toEqual(await flow.answer(ELEVEN));
+      });
+
+      it('two rows with NULL for a key are two rows under one key', async () => {
+        const flow = await Flow.create('SELECT symbol, max(id) AS id FROM trades GROUP BY symbol, venue', {
+          key: 'symbol',
+        });
+        expect(await refusal(flow.run(TEN))).toMatchObject({ code: 'duplicate_sink_key' });
+      });
+
+      it('with on_delete = keep, rows that vanish from the answer stay, and others follow it', async () => {
+        const flow = await Flow.create(PRICES, { key: 'id', on_delete: 'keep' });
+        await flow.run(TEN);
+        const gone = await rowsOf(`SELECT * FROM (${PRICES}) AS p WHERE symbol = 'S1'`);
+        await change();
+        expect(await flow.run(ELEVEN)).toMatchObject({ inserted: 1n, deleted: 0n });
+        expect(await flow.sink()).toEqual([...gone, ...(await flow.answer(ELEVEN))].sort());
+        expect(gone.length).toBeGreaterThan(0);
+      });
+
+      it('with on_delete = keep, a key that is spelt otherwise is the same row', async () => {
+        await session.query('CREATE TABLE spelt AS SELECT 1.0 AS n, 5 AS v; INSERT INTO spelt VALUES (NULL, 6)');
+        const flow = await Flow.create('SELECT n, v FROM spelt', { key: 'n', on_delete: 'keep' });
+        await flow.run(TEN);
+        await session.query('UPDATE spelt SET n = n * 1.000, v = v + 1; INSERT INTO spelt VALUES (2, 2)');
+        await flow.run(ELEVEN);
+        expect(await flow.sink()).toEqual(['(1.0000,6)', '(2,2)', '(,7)'].sort());
+      });
+
+      it.each([
+        [
+          { key: ['idd'] },
+          'SELECT id, price FROM trades',
+          /"idd", which is no column of the query\. Did you mean id\? Its columns: id, price/,
+        ],
+        [
+          { key: ['doc'] },
+          "SELECT json_build_object('id', id) AS doc FROM trades",
+          /"doc" of type json.*index cannot hold/,
+        ],
+        [
+          { key: ['symbol'] },
+          'SELECT symbol, venue, count(*) AS n FROM trades GROUP BY 1, 2',
+          /group keys identify its rows already: \(symbol, venue\)/,
+        ],
+        [
+          { key: ['h', 'n'] },
+          "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM trades GROUP BY 1",
+          /group keys identify its rows already: \(h\)/,
+        ],
+        [{ on_delete: 'keep' }, 'SELECT symbol FROM trades', /on_delete = 'keep' needs a key/],
+      ])('%o is refused for %s', async (options, query, message) => {
+        const error = await refusal(compile(query, { options }));
+        expect(error).toMatchObject({ code: 'invalid_option', message: expect.stringMatching(message) });
+      });
+    });
+  });
+}
