@@ -69,13 +69,18 @@ export interface CompiledQuery {
   readonly sources: readonly CompiledSource[];
   /** Output columns in order, by output name. */
   readonly columns: readonly string[];
-  /** Output names that identify a sink row: the window column first, then the other group keys. Empty: no key is known. */
+  /** Output names that identify a sink row: the window or history column first, then the other group keys. Empty: no key is known. */
   readonly keys: readonly string[];
-  /**
-   * Output column that is `now()`: each run's rows are history under its grid time, and later runs leave them alone. null: the
-   * answer of each run takes the place of the last.
-   */
-  readonly history: string | null;
+  /** null: the answer of each run takes the place of the last. */
+  readonly history: CompiledHistory | null;
+}
+
+/** Of a recording query: each run's rows are history under its grid time, and later runs leave them alone. */
+export interface CompiledHistory {
+  /** Output (and sink) column that is the grid time. */
+  readonly column: string;
+  /** What the column makes of the grid time: `expression[0]` + a timestamptz literal + `expression[1]`. */
+  readonly expression: readonly [string, string];
 }
 
 /** `filter` becomes a condition on `column` (a quoted, qualified reference); `now` a timestamptz literal of the grid time. */

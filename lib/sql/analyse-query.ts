@@ -21,6 +21,7 @@ import { nowCalls, runTimeConstant } from './now-calls.ts';
 import { orderIsIdle } from './order-by.ts';
 import { createQueryModel, type QueryModel } from './query-model.ts';
 import { parseQuery } from './query-shape.ts';
+import { findRecording, type Recording } from './recording.ts';
 import { collectReferences } from './references.ts';
 import { resolveRelations } from './resolve-relations.ts';
 import { invalidQuery, type SourceText } from './source-text.ts';
@@ -36,6 +37,7 @@ export interface Analysis {
   readonly window: FoundWindow | null;
   /** Output columns that identify a row, as indexes; empty where no key is known. */
   readonly keys: readonly number[];
+  readonly recording: Recording | null;
   readonly changes: readonly Change[];
   /** The changes without filters: the user's query as it stands. */
   readonly plainChanges: readonly Change[];
@@ -73,6 +75,7 @@ export async function analyseQuery(input: Wanted, frontend: Frontend): Promise<A
   const window = await orServersRefusal(source, plainChanges, input, frontend, () =>
     decideWindow(source, model, select, nows.length > 0, input, warnings),
   );
+  const recording = nows.length === 0 ? null : findRecording(source, model, select, nows);
   const keys = window?.keys ?? plainKeys(model, select);
   const filters = window?.filters ?? new Map();
   const changes =
@@ -89,7 +92,7 @@ export async function analyseQuery(input: Wanted, frontend: Frontend): Promise<A
           )),
         ];
   const used = new Map(references.relations.map((reference) => [reference, known(relations, reference)]));
-  return { source, select, model, relations: used, window, keys, changes, plainChanges, warnings };
+  return { source, select, model, relations: used, window, keys, recording, changes, plainChanges, warnings };
 }
 
 /** What the server refuses anyway, a column that does not exist say, is refused in its words rather than for want of a window. */

@@ -1,5 +1,6 @@
 import { SluiceError } from '../errors.ts';
 import type {
+  CompiledHistory,
   CompiledQuery,
   CompiledSource,
   CompiledWindow,
@@ -69,7 +70,8 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
   checkColumns(source, columns, outputs, updateAt);
 
   const compiledWindow = window === null ? null : windowOf(analysis, columns);
-  const keys = rowKey(keyNames(analysis, columns), input.options.key, columns);
+  const history = historyOf(analysis, columns);
+  const keys = rowKey(keyNames(analysis, columns), input.options.key, columns, history?.column ?? null);
   checkKeep(input, compiledWindow, keys);
   if (sink !== null) checkSinkTable(sink, columns, keys);
   const compiled: CompiledQuery = {
@@ -79,7 +81,7 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
     sources: sourcesOf(analysis),
     columns: columns.map(({ name }) => name),
     keys,
-    history: null,
+    history,
   };
   const { name, query, comment, expireAfter, evalInterval, options } = input;
   const sinkColumns = columns.map((column) => ({ name: column.name, type: column.type }));
@@ -98,6 +100,7 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
   };
   const warnings = [
     ...analysis.warnings,
+    ...recordingWarnings(analysis, compiled),
     ...readingWarnings(analysis, compiled),
     ...(await unwindowed(draft, frontend)),
   ];
@@ -123,6 +126,11 @@ function windowOf({ source, window, model, select }: Analysis, columns: readonly
     );
   }
   return { spec, column: column.name, expression, argumentType };
+}
+
+function historyOf({ recording }: Analysis, columns: readonly QueryColumn[]): CompiledHistory | null {
+  const column = recording === null ? undefined : columns[recording.index];
+  return recording === null || column === undefined ? null : { column: column.name, expression: recording.expression };
 }
 
 function keyNames({ source, window, keys, model, select }: Analysis, columns: readonly QueryColumn[]): string[] {
@@ -165,6 +173,22 @@ function sourcesOf({ relations, window }: Analysis): CompiledSource[] {
     else if (known.timeColumn === null) sources.set(key, { ...known, timeColumn });
   }
   return [...sources.values()];
+}
+
+function recordingWarnings({ recording }: Analysis, { history }: CompiledQuery): string[] {
+  if (recording === null || history === null) return [];
+  const column = JSON.stringify(history.column);
+  const kept = `Each run keeps its rows under ${column}, its grid time; rows of other grid times stay as they are.`;
+  switch (recording.grain) {
+    case 'instant':
+      return [kept];
+    case 'hour':
+      return [kept, `Should a clock show an hour twice, runs under the same ${column} take the place of each other.`];
+    case 'day':
+      return [kept, `Runs of one day have the same ${column}, and each takes the place of the one before.`];
+    default:
+      return recording.grain satisfies never;
+  }
 }
 
 function readingWarnings({ relations, window }: Analysis, { sources }: CompiledQuery): string[] {

@@ -5,24 +5,28 @@ import { MAX_KEYS } from './output-columns.ts';
 
 /**
  * The columns that identify a sink row. `known`: what the query's own group keys tell, by which the option may not differ; a query
- * without them is merged by the option alone, and has no key if there is none. Throws `invalid_option`.
+ * without them is merged by the option alone, and has no key if there is none. Under the history column of a recording query each
+ * grid time has rows of its own: the column comes first, whether it is named or not. Throws `invalid_option`.
  */
 export function rowKey(
   known: readonly string[],
   given: readonly string[],
   columns: readonly QueryColumn[],
+  history: string | null,
 ): readonly string[] {
   for (const name of given) checkKeyColumn(name, columns);
-  if (given.length > MAX_KEYS) {
-    throw invalid(`Option key names ${given.length} columns; an index, and so a sink's key, has at most ${MAX_KEYS}.`);
-  }
-  if (known.length === 0) return given;
-  if (given.length > 0 && !sameNames(known, given)) {
+  const within = (key: readonly string[]) => key.filter((name) => name !== history);
+  if (known.length > 0 && given.length > 0 && !sameNames(within(known), within(given))) {
     throw invalid(
       `Option key is (${given.join(', ')}), but the query's group keys identify its rows already: (${known.join(', ')}). Leave the option out, or name exactly these.`,
     );
   }
-  return known;
+  const key = known.length > 0 ? known : given;
+  const whole = history === null || key.length === 0 ? key : [history, ...within(key)];
+  if (whole.length <= MAX_KEYS) return whole;
+  throw invalid(
+    `A row's key would have ${whole.length} columns; an index, and so a sink's key, has at most ${MAX_KEYS}.`,
+  );
 }
 
 function checkKeyColumn(name: string, columns: readonly QueryColumn[]): void {

@@ -288,7 +288,7 @@ function firstWindowFunction(select: SelectStmt): FuncCall | null {
  * Down through the joins of a FROM clause to the leaf. A row of the nullable side that is filtered away leaves its partner
  * behind with NULLs, so that side blocks.
  */
-function preserved(
+export function preserved(
   trees: readonly FromTree[],
   source: ColumnSource,
 ): { column: ColumnSource & { readonly kind: 'column' }; blockers: Blocker[] } {

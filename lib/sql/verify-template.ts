@@ -5,7 +5,7 @@ import { parseText } from './pg-query.ts';
 import { type Replacement, rewrite } from './rewrite.ts';
 import { invalidQuery } from './source-text.ts';
 import { renderTemplate, type Template } from './splice.ts';
-import { nodesUnder, withoutPositions } from './tree.ts';
+import { nodesUnder, type TreeObject, withoutPositions } from './tree.ts';
 
 /** The new text must mean what was intended, to the letter of the parse tree. Throws `invalid_query`. */
 export async function verifyTemplate(
@@ -49,12 +49,26 @@ interface NamedTarget {
 /** Of every select list, but for those of filtered scans, which hold a star alone. */
 function columnNames(root: unknown): NamedTarget[] {
   const names: NamedTarget[] = [];
+  /** Branches of set operations whose columns are named by the first one. */
+  const unnamed = new Set<unknown>();
   for (const { kind, node } of nodesUnder(root)) {
-    if (kind !== 'ResTarget' || node['val'] === undefined) continue;
+    if (kind === 'SelectStmt') {
+      unnamed.add(node['rarg']);
+      if (unnamed.has(node)) {
+        unnamed.add(node['larg']);
+        for (const target of selectList(node)) unnamed.add(target);
+      }
+    }
+    if (kind !== 'ResTarget' || node['val'] === undefined || unnamed.has(node)) continue;
     const value = node['val'] as Parameters<typeof columnName>[0];
     if (value !== undefined && 'ColumnRef' in value) continue;
     const name = typeof node['name'] === 'string' ? node['name'] : columnName(value);
     names.push({ name, location: typeof node['location'] === 'number' ? node['location'] : -1 });
   }
   return names;
+}
+
+function selectList(select: TreeObject): unknown[] {
+  const list = select['targetList'];
+  return Array.isArray(list) ? list.map((item: TreeObject) => item['ResTarget']) : [];
 }

@@ -107,7 +107,7 @@ export function sampleDefinition(name: string, changes: Partial<FlowDefinition> 
       ],
       columns: ['window', 'host', 'mean'],
       keys: ['window', 'host'],
-      history: null,
+      history: { column: 'window', expression: ['CAST(', ' AS date)'] },
     },
     sinkColumns: [
       { name: 'window', type: 'timestamp with time zone' },

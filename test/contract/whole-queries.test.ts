@@ -12,7 +12,9 @@ import { createTestDatabase, type TestDatabase, testServers } from '../support/d
 /** Queries that a flow with an eval interval runs whole, from their text to the rows of their sinks. */
 
 const TEN = '2024-05-01T10:00:00Z';
+const HALF_PAST_TEN = '2024-05-01T10:30:00Z';
 const ELEVEN = '2024-05-01T11:00:00Z';
+const NEXT_DAY = '2024-05-02T10:00:00Z';
 
 for (const server of testServers()) {
   describe(`A whole query on ${server.name}`, () => {
@@ -90,21 +92,24 @@ INSERT INTO trades VALUES (401, NULL, NULL, NULL, NULL, 10, NULL), (402, NULL, N
       }
 
       /** All columns of the query, as text, sorted: equal for equal multisets of rows. */
-      async sink(where = 'TRUE'): Promise<string[]> {
-        return rowsOf(`SELECT ${this.columns} FROM ${this.definition.sink.table} WHERE ${where}`);
+      async sink(): Promise<string[]> {
+        return this.#inZone(`SELECT ${this.columns} FROM ${this.definition.sink.table}`);
       }
 
       /** What the database answers to the user's own text, were it `gridTime` now. */
       async answer(gridTime: string): Promise<string[]> {
-        const zone = this.definition.options.timeZone;
         const now = `'${gridTime}'::timestamptz`;
         const text = this.query
           .replaceAll(/\b(?:now|transaction_timestamp)\(\)|\bcurrent_timestamp\b/gi, now)
           .replaceAll(/\bcurrent_date\b/gi, `(${now}::date)`)
           .replaceAll(/\blocaltimestamp\b/gi, `(${now}::timestamp)`);
-        await session.query(`SET TimeZone = '${zone}'`);
+        return this.#inZone(text);
+      }
+
+      async #inZone(query: string): Promise<string[]> {
+        await session.query(`SET TimeZone = '${this.definition.options.timeZone}'`);
         try {
-          return await rowsOf(text);
+          return await rowsOf(query);
         } finally {
           await session.query('RESET TimeZone');
         }
@@ -263,6 +268,161 @@ DELETE FROM trades WHERE id = 78`);
       ])('%o is refused for %s', async (options, query, message) => {
         const error = await refusal(compile(query, { options }));
         expect(error).toMatchObject({ code: 'invalid_option', message: expect.stringMatching(message) });
+      });
+    });
+
+    describe('that records its answers', () => {
+      const RECORDINGS: readonly (readonly [
+        query: string,
+        keys: readonly string[],
+        options?: Record<string, unknown>,
+      ])[] = [
+        ['SELECT now() AS ts, symbol, count(*) AS n FROM trades GROUP BY symbol', ['ts', 'symbol']],
+        ['SELECT symbol, current_timestamp AS ts, sum(price) AS total FROM trades GROUP BY 1, 2', ['ts', 'symbol']],
+        ['SELECT now() AS ts, count(*) AS n FROM trades', []],
+        ['SELECT now() AS ts, count(*) AS n FROM trades', ['ts'], { key: 'ts' }],
+        ['SELECT now() AS ts, symbol, venue FROM trades', []],
+        ['SELECT id, transaction_timestamp() AS ts, price FROM trades', ['ts', 'id'], { key: ['id'] }],
+        ['SELECT id, now() AS ts, price FROM trades', ['ts', 'id'], { key: ['id', 'ts'] }],
+        [
+          'SELECT now()::timestamp AS ts, symbol, max(price) AS p FROM trades GROUP BY 2',
+          ['ts', 'symbol'],
+          { time_zone: 'Asia/Kolkata' },
+        ],
+        ["SELECT now() AT TIME ZONE 'America/St_Johns' AS ts, symbol FROM trades", []],
+        [
+          'SELECT CAST(localtimestamp AS timestamptz(0)) AS "Zeit ""ü""", symbol FROM trades',
+          [],
+          { time_zone: 'Europe/Berlin' },
+        ],
+        [
+          "SELECT now() AS ts, symbol, price FROM trades WHERE at > now() - interval '1 day' ORDER BY price DESC, id LIMIT 5",
+          [],
+        ],
+        ["SELECT now() AS ts, date_trunc('day', at) AS day, count(*) AS n FROM trades GROUP BY 2", ['ts', 'day']],
+        [
+          "SELECT now() AS ts, 'trades' AS of, count(*) AS n FROM trades UNION ALL SELECT now(), 'venues', count(*) FROM venues",
+          [],
+        ],
+        ['WITH c AS (SELECT now() AS t, count(*) AS n FROM trades) SELECT n, t AS ts FROM c', []],
+        ['SELECT c.*, v.name FROM venues AS v CROSS JOIN (SELECT now() AS ts) AS c', []],
+        ['SELECT current_date AS d, now() AS ts, count(*) AS n FROM trades', []],
+        ['SELECT now() AS ts, symbol, count(*) AS n FROM trades GROUP BY ROLLUP (symbol)', []],
+        ['SELECT now() AS ts, symbol FROM trades WHERE size > 1000', []],
+      ];
+
+      it.each(RECORDINGS.map(([query, keys, options = {}]) => ({ query, keys, options })))(
+        'keeps the rows of every grid time: $query $options',
+        async ({ query, keys, options }) => {
+          const flow = await Flow.create(query, options);
+          expect(flow.definition.compiled.keys).toEqual(keys);
+          await flow.run(TEN);
+          const first = await flow.answer(TEN);
+          expect(await flow.sink()).toEqual(first);
+          await change();
+          await flow.run(ELEVEN);
+          const both = [...first, ...(await flow.answer(ELEVEN))].sort();
+          expect(await flow.sink()).toEqual(both);
+
+          // A grid time that is delivered again, and one that comes late, touch no other.
+          await flow.run(ELEVEN);
+          expect(await flow.sink()).toEqual(both);
+          await session.query("DELETE FROM trades WHERE symbol = 'S3'");
+          await flow.run(HALF_PAST_TEN);
+          const late = await flow.answer(HALF_PAST_TEN);
+          expect(await flow.sink()).toEqual([...both, ...late].sort());
+          await flow.run(TEN);
+          const again = await flow.answer(TEN);
+          expect(await flow.sink()).toEqual([...both.filter((row) => !first.includes(row)), ...late, ...again].sort());
+          if (first.length > 0) expect(both.length).toBeGreaterThan(first.length);
+        },
+      );
+
+      it('rewrites nothing when the same grid time gives the same rows under a key', async () => {
+        const flow = await Flow.create('SELECT now() AS ts, symbol, count(*) AS n FROM trades GROUP BY symbol');
+        await flow.run(TEN);
+        await flow.run(ELEVEN);
+        expect(await flow.run(TEN)).toEqual({ inserted: 0n, updated: 0n, deleted: 0n });
+      });
+
+      it('keeps one set of rows per day under current_date, and says so', async () => {
+        const flow = await Flow.create('SELECT current_date AS d, symbol, count(*) AS n FROM trades GROUP BY 2');
+        expect(flow.compiled.warnings.join()).toMatch(/Runs of one day have the same "d"/);
+        await flow.run(TEN);
+        await change();
+        await flow.run(ELEVEN);
+        const first = await flow.answer(ELEVEN);
+        expect(await flow.sink()).toEqual(first);
+        await flow.run(NEXT_DAY);
+        expect(await flow.sink()).toEqual([...first, ...(await flow.answer(NEXT_DAY))].sort());
+      });
+
+      it('leaves history alone when the flow is replaced by one that asks for something else', async () => {
+        const flow = await Flow.create('SELECT now() AS ts, symbol, count(*) AS n FROM trades GROUP BY symbol');
+        await flow.run(TEN);
+        const first = await flow.sink();
+        const query = "SELECT now() AS ts, symbol, count(*) AS n FROM trades WHERE symbol <> 'S0' GROUP BY symbol";
+        const other = await compile(query, { sink: flow.definition.sink.table });
+        const replaced = new Flow(other, query);
+        await replaced.run(ELEVEN);
+        expect(await replaced.sink()).toEqual([...first, ...(await replaced.answer(ELEVEN))].sort());
+      });
+
+      it.each([
+        // When a row was written is no grid time.
+        'SELECT symbol, max(at) AS last, now() AS update_at FROM trades GROUP BY symbol',
+        'SELECT symbol, now() - max(at) AS age FROM trades GROUP BY symbol',
+        "SELECT date_trunc('hour', now()) AS hour, count(*) AS n FROM trades",
+        'SELECT v.name, c.ts FROM venues AS v LEFT JOIN (SELECT now() AS ts) AS c ON v.venue = 1',
+        'SELECT now() AS ts, symbol FROM trades UNION ALL SELECT max(at), NULL FROM trades',
+        'SELECT current_time AS t, count(*) AS n FROM trades',
+      ])('is none without a column that is the time of the run in every row: %s', async (query) => {
+        const { draft } = await compile(query);
+        expect(draft.compiled.history).toBeNull();
+      });
+
+      it('takes an existing sink, by its key', async () => {
+        await session.query('CREATE TABLE recorded (ts timestamptz, id bigint, UNIQUE NULLS NOT DISTINCT (ts, id))');
+        const { draft } = await compile('SELECT now() AS ts, id FROM trades', {
+          sink: 'recorded',
+          options: { key: 'id' },
+        });
+        expect(draft.compiled.keys).toEqual(['ts', 'id']);
+        await session.query('DROP TABLE recorded');
+      });
+
+      it('finds the rows of a grid time by an index', async () => {
+        const flow = await Flow.create('SELECT now() AS ts, symbol FROM trades');
+        const { table } = flow.definition.sink;
+        expect(await rowsOf(`SELECT indexdef FROM pg_indexes WHERE tablename = '${table}'`)).toEqual([
+          expect.stringMatching(/CREATE INDEX .* USING btree \(ts\)/),
+        ]);
+      });
+
+      it('is refused where the time of the run is rolled up', async () => {
+        const query = 'SELECT now() AS ts, symbol, count(*) AS n FROM trades GROUP BY ROLLUP (1, 2)';
+        const error = await refusal(compile(query));
+        expect(error).toMatchObject({
+          code: 'invalid_query',
+          message: expect.stringMatching(/NULL where it is rolled up/),
+        });
+        expect(query.slice((error.details.position ?? 0) - 1)).toMatch(/^ROLLUP/);
+      });
+
+      it('is refused without an eval interval', async () => {
+        const error = await refusal(compile('SELECT now() AS ts, count(*) AS n FROM trades', { eval_interval: null }));
+        expect(error).toMatchObject({ code: 'invalid_query', details: { position: 8 } });
+        expect(error.message).toMatch(/EVAL INTERVAL/);
+      });
+
+      it('would lose its history without the restriction to the grid time (control)', async () => {
+        const flow = await Flow.create('SELECT now() AS ts, symbol FROM trades');
+        await flow.run(TEN);
+        const { compiled, ...rest } = flow.compiled.draft;
+        const draft = { ...rest, name: 'forgetful', compiled: { ...compiled, history: null } };
+        const forgetful = new Flow({ ...flow.compiled, draft }, flow.query);
+        await forgetful.run(ELEVEN);
+        expect(await flow.sink()).toEqual(await flow.answer(ELEVEN));
       });
     });
   });

@@ -1,5 +1,5 @@
 import { SluiceError } from '../../errors.ts';
-import type { CompiledQuery, CompiledWindow, QueryHole } from '../../flow/definition.ts';
+import type { CompiledHistory, CompiledQuery, CompiledWindow, QueryHole } from '../../flow/definition.ts';
 import { INSTANT_MAX, INSTANT_MIN, type Instant, plus } from '../../window/instant.ts';
 import { ALL_TIME, type TimeRange } from '../../window/time-range.ts';
 import { instantLiteral } from './sql-text.ts';
@@ -88,6 +88,12 @@ function finiteBounds(ranges: readonly TimeRange[]): Instant[] {
   bounds.delete(INSTANT_MIN);
   bounds.delete(INSTANT_MAX);
   return [...bounds];
+}
+
+/** The value of the history column at a grid time, which is never taken from the clock. */
+export function historyAt({ expression }: CompiledHistory, gridTime: Instant | null): string {
+  if (gridTime === null) throw new SluiceError('internal', 'a recording query has no grid time to write under');
+  return `(${expression[0]}${instantLiteral(gridTime, 'timestamptz')}${expression[1]})`;
 }
 
 /** The ranges that a plan writes: a whole query over a window writes every window. */

@@ -24,6 +24,10 @@ export async function createSink(connections: Connections, definition: NewSink):
     ...(compiled.keys.length === 0
       ? []
       : [`CREATE UNIQUE INDEX ON ${table} (${compiled.keys.map(quoteIdentifier).join(', ')}) NULLS NOT DISTINCT`]),
+    // By which a run finds the rows of its grid time; where there is a key, it begins with this column.
+    ...(compiled.history === null || compiled.keys.length > 0
+      ? []
+      : [`CREATE INDEX ON ${table} (${quoteIdentifier(compiled.history.column)})`]),
     `COMMENT ON TABLE ${table} IS ${quoteLiteral(comment ?? NOTE)}`,
     'COMMIT',
   ];

@@ -1,7 +1,16 @@
 import { SluiceError } from '../../errors.ts';
+import type { CompiledHistory } from '../../flow/definition.ts';
 import type { PlanRequest } from '../frontend.ts';
 import { type FlowKey, recordApplied } from './applied-table.ts';
-import { boundsTable, labelAt, labelFilter, labelFromBounds, plannedRanges, queryText } from './query-text.ts';
+import {
+  boundsTable,
+  historyAt,
+  labelAt,
+  labelFilter,
+  labelFromBounds,
+  plannedRanges,
+  queryText,
+} from './query-text.ts';
 import { quoteIdentifier, quoteTable } from './sql-text.ts';
 
 /** Columns of the one row that the statement answers with: two verdicts, then counts. Nothing was written unless both are fine. */
@@ -89,8 +98,10 @@ UPDATE ${sink} AS s SET ${assignments.join(', ')} FROM diff AS d WHERE ${isKind(
 
 /** Without a key no row can be matched with another: all of them go, and the answer takes their place. */
 function replaceAll(plan: PlanRequest, columns: readonly string[]): string {
+  const { sink, compiled } = plan.definition;
+  const names = compiled.columns.map(quoteIdentifier);
   return `removed AS (
-DELETE FROM ${quoteTable(plan.definition.sink)} WHERE ${FINE} RETURNING 1
+DELETE FROM ${quoteTable(sink)} AS s WHERE ${FINE} AND ${sinkFilter(plan, (position) => `s.${names[position]}`)} RETURNING 1
 ), changed AS (
 SELECT 1 WHERE FALSE
 ), ${added(plan, columns, `fresh AS d WHERE ${FINE} AND`)}`;
@@ -120,10 +131,13 @@ function onConflict(plan: PlanRequest, names: readonly string[]): string {
   return `ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${assignments.join(', ')} `;
 }
 
-/** A query that is run whole has no windows to tell old rows by: with `keep`, what a run no longer gives stays. */
+/**
+ * A query that is run whole has no windows to tell old rows by: with `keep`, what a run no longer gives stays. The rows of one grid
+ * time of a recording query are always those of its last run.
+ */
 function keepsVanished({ definition }: PlanRequest): boolean {
-  const { window, keys } = definition.compiled;
-  return definition.options.onDelete === 'keep' && window === null && keys.length > 0;
+  const { window, history, keys } = definition.compiled;
+  return definition.options.onDelete === 'keep' && window === null && history === null && keys.length > 0;
 }
 
 function repeatedKeys(plan: PlanRequest): string {
@@ -133,15 +147,22 @@ function repeatedKeys(plan: PlanRequest): string {
 }
 
 function freshFilter(plan: PlanRequest): string {
-  const { window } = plan.definition.compiled;
+  const { window, history } = plan.definition.compiled;
+  if (history !== null) return isOfGridTime(plan, history, (position) => `q.c${position}`);
   if (window === null || plan.ranges.length === 0) return 'TRUE';
   return labelFilter(`q.c${positionOf(plan, window.column)}`, plan.ranges, labelFromBounds(plan.ranges));
 }
 
 function sinkFilter(plan: PlanRequest, reference: (position: number) => string): string {
-  const { window } = plan.definition.compiled;
+  const { window, history } = plan.definition.compiled;
+  if (history !== null) return isOfGridTime(plan, history, reference);
   if (window === null || plan.ranges.length === 0) return 'TRUE';
   return labelFilter(reference(positionOf(plan, window.column)), plan.ranges, (bound) => labelAt(window, bound));
+}
+
+/** Rows of other grid times are history. */
+function isOfGridTime(plan: PlanRequest, history: CompiledHistory, reference: (position: number) => string): string {
+  return `${reference(positionOf(plan, history.column))} = ${historyAt(history, plan.gridTime)}`;
 }
 
 function keyPositions(plan: PlanRequest): number[] {

@@ -1,4 +1,5 @@
 import type {
+  CompiledHistory,
   CompiledQuery,
   CompiledSource,
   CompiledWindow,
@@ -146,7 +147,7 @@ const compiledQuery = record<CompiledQuery>({
   sources: list(record<CompiledSource>({ ...tableFields, timeColumn: nullable(text) })),
   columns: list(text),
   keys: list(text),
-  history: withDefault(nullable(text), null),
+  history: optional(record<CompiledHistory>({ column: text, expression })),
 });
 
 const flowOptions = record<FlowOptions>({
