@@ -17,13 +17,14 @@ import {
 import { type FoundWindow, findWindow } from './find-window.ts';
 import { resolveFunctions } from './functions.ts';
 import { aggregateOf, keyColumns } from './group-keys.ts';
-import { nowCalls, runTimeConstant } from './now-calls.ts';
+import { nowCalls } from './now-calls.ts';
 import { orderIsIdle } from './order-by.ts';
 import { createQueryModel, type QueryModel } from './query-model.ts';
 import { parseQuery } from './query-shape.ts';
 import { findRecording, type Recording } from './recording.ts';
 import { collectReferences } from './references.ts';
 import { resolveRelations } from './resolve-relations.ts';
+import { refuseCastWords } from './run-time-words.ts';
 import { invalidQuery, type SourceText } from './source-text.ts';
 import { splice } from './splice.ts';
 
@@ -63,7 +64,7 @@ export async function analyseQuery(input: Wanted, frontend: Frontend): Promise<A
     (call) => functions.get(call)?.schema ?? null,
   );
   const nows = nowCalls(source, select);
-  checkClock(source, select, nows, input, warnings);
+  checkClock(source, select, nows, input);
 
   const shared = [
     ...(dropped === null ? [] : [dropped]),
@@ -135,21 +136,8 @@ function checkClock(
   select: SelectStmt,
   nows: ReturnType<typeof nowCalls>,
   { evalInterval }: Wanted,
-  warnings: string[],
 ): void {
-  const constant = runTimeConstant(select);
-  if (constant?.cast === true) {
-    throw invalidQuery(
-      source,
-      constant.location,
-      `'${constant.text}' is another time at each run; use now() and an EVAL INTERVAL`,
-    );
-  }
-  if (constant !== null) {
-    warnings.push(
-      `Beside a time, the text '${constant.text}' is read as a time of the run; use now() and an EVAL INTERVAL if that is meant.`,
-    );
-  }
+  refuseCastWords(source, select);
   const [now] = nows;
   if (now !== undefined && evalInterval === null) {
     throw invalidQuery(

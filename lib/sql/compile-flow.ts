@@ -13,6 +13,7 @@ import { type Analysis, analyseQuery } from './analyse-query.ts';
 import { describeTemplate } from './check-template.ts';
 import { checkColumns, checkOutputNames, MAX_KEYS } from './output-columns.ts';
 import { rowKey } from './row-key.ts';
+import { refuseComparedWords } from './run-time-words.ts';
 import { checkSinkTable, fillsUpdateAt } from './sink-match.ts';
 import { invalidQuery } from './source-text.ts';
 import { cutAtHoles, splice } from './splice.ts';
@@ -65,6 +66,7 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
         );
   await verifyTemplate(template, select, changes);
   const columns = await describeTemplate(template, plain, input.options.timeZone, frontend);
+  await refuseComparedWords(analysis, input.options.timeZone, frontend);
   const sink = await frontend.describeSink(input.sink);
   const updateAt = fillsUpdateAt(sink, columns);
   checkColumns(source, columns, outputs, updateAt);

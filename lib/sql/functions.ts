@@ -12,7 +12,30 @@ const CHANGING = [
   'pg_current_xact_id',
   'pg_current_xact_id_if_assigned',
   'pg_current_snapshot',
+  'statement_timestamp',
+  'mxid_age',
 ];
+
+/** Not volatile to the server either, and answered for who asks and for where. The role and the database stay what they are. */
+const OF_SESSION = [
+  'current_setting',
+  'inet_client_addr',
+  'inet_client_port',
+  'inet_server_addr',
+  'inet_server_port',
+  'pg_backend_pid',
+  'pg_conf_load_time',
+  'pg_cursor',
+  'pg_is_other_temp_schema',
+  'pg_listening_channels',
+  'pg_my_temp_schema',
+  'pg_postmaster_start_time',
+  'pg_prepared_statement',
+  'pg_prepared_xact',
+  'pg_show_all_settings',
+  'pg_trigger_depth',
+];
+const STATISTICS = /^pg_stat_get_/;
 
 /**
  * What each call of the query may call. Refuses functions that give another answer each time they are asked: the sink could
@@ -60,6 +83,13 @@ function checkCall(source: SourceText, call: FuncCall, family: FunctionFamily | 
       call.location,
       `${name}() may give another value at each call, so the sink could never be right`,
       { hint: 'For the time, use now() and an EVAL INTERVAL. A function of your own that only computes is IMMUTABLE.' },
+    );
+  }
+  if (builtinName(call) !== null && (OF_SESSION.includes(name) || STATISTICS.test(name))) {
+    throw invalidQuery(
+      source,
+      call.location,
+      `${name}() is refused: its answer depends on the session, not on the rows`,
     );
   }
   if (builtinName(call) === 'age' && call.args?.length === 1) {

@@ -1,6 +1,6 @@
-import type { Node, SelectStmt } from 'libpg-query';
+import type { SelectStmt } from 'libpg-query';
 import { closingBracket, type SourceText, tokenIndexAt, tokenIs } from './source-text.ts';
-import { builtinName, isObject, nodesUnder, type TreeObject } from './tree.ts';
+import { builtinName, nodesUnder, type TreeObject } from './tree.ts';
 
 /** An expression whose value is the time of the run. */
 export interface NowCall {
@@ -13,7 +13,7 @@ export interface NowCall {
   readonly end: number;
 }
 
-const NOW_FUNCTIONS = ['now', 'transaction_timestamp', 'statement_timestamp'];
+const NOW_FUNCTIONS = ['now', 'transaction_timestamp'];
 
 const TIMESTAMPTZ = 'timestamp with time zone';
 
@@ -45,39 +45,6 @@ export function nowCalls(source: SourceText, select: SelectStmt): NowCall[] {
     }
   }
   return found;
-}
-
-/** Constants that PostgreSQL reads as a time of the run. */
-function isRunTimeWord(text: string): boolean {
-  return /^\s*(?:now|today|tomorrow|yesterday)\b/i.test(text);
-}
-
-/** A constant such as `'today'::date`, whose value is another one at each run. */
-export function runTimeConstant(
-  select: SelectStmt,
-): { readonly text: string; readonly location: number; readonly cast: boolean } | null {
-  let bare: { text: string; location: number; cast: boolean } | null = null;
-  for (const { kind, node } of nodesUnder({ SelectStmt: select })) {
-    if (kind === 'TypeCast') {
-      const text = constantText(node['arg']);
-      const type = isObject(node['typeName']) ? JSON.stringify(node['typeName']['names']) : '';
-      if (text !== null && isRunTimeWord(text) && /"(?:date|timestamp|timestamptz|time|timetz)"/.test(type)) {
-        return { text, location: numberOr(node['location']), cast: true };
-      }
-    } else if (kind === 'A_Const') {
-      const text = constantText({ A_Const: node });
-      if (text !== null && /^\s*(?:now|today|tomorrow|yesterday)\s*$/i.test(text)) {
-        bare ??= { text, location: numberOr(node['location']), cast: false };
-      }
-    }
-  }
-  return bare;
-}
-
-function constantText(node: unknown): string | null {
-  if (!isObject(node) || !('A_Const' in node)) return null;
-  const constant = (node as Node & { A_Const: { sval?: { sval?: string } } }).A_Const;
-  return constant.sval === undefined ? null : (constant.sval.sval ?? '');
 }
 
 function callRange(source: SourceText, node: TreeObject): { start: number; end: number } {

@@ -425,5 +425,87 @@ DELETE FROM trades WHERE id = 78`);
         expect(await flow.sink()).toEqual(await flow.answer(ELEVEN));
       });
     });
+
+    describe('may not say something else at each call', () => {
+      const refused = async (query: string, message: RegExp, at: string) => {
+        const error = await refusal(compile(query));
+        expect(error).toMatchObject({ code: 'invalid_query', message: expect.stringMatching(message) });
+        expect([...query].slice((error.details.position ?? 0) - 1).join('')).toMatch(
+          new RegExp(`^${at.replace(/[()']/g, '\\$&')}`),
+        );
+      };
+
+      it.each([
+        'random()',
+        'clock_timestamp()',
+        'timeofday()',
+        'statement_timestamp()',
+        "nextval('counter')",
+        'gen_random_uuid()',
+        'txid_current()',
+        'pg_catalog.pg_current_snapshot()',
+        'pg_sleep(0)',
+        'random_normal()',
+      ])('%s is volatile', async (call) => {
+        await session.query('CREATE SEQUENCE IF NOT EXISTS counter');
+        const name = call.replace('pg_catalog.', '').replace(/\(.*/, '');
+        for (const query of [
+          `SELECT symbol, ${call} AS odd FROM trades`,
+          `SELECT 'ü' AS u, count(*) AS n FROM trades WHERE ${call} IS NOT NULL`,
+          `SELECT symbol, count(*) AS n FROM trades GROUP BY 1 HAVING max(id) > (SELECT count(${call}) FROM venues)`,
+          `WITH v AS (SELECT ${call} AS x) SELECT symbol FROM trades, v ORDER BY ${call} LIMIT 1`,
+        ]) {
+          await refused(query, new RegExp(`${name}\\(\\) may give another value at each call`), call.slice(0, 8));
+        }
+      });
+
+      it.each([
+        'pg_backend_pid()',
+        'inet_client_addr()',
+        "current_setting('work_mem')",
+        'pg_postmaster_start_time()',
+        'pg_stat_get_numscans(1)',
+      ])('%s depends on the session', async (call) => {
+        const message = /its answer depends on the session, not on the rows/;
+        await refused(`SELECT symbol, ${call} AS odd FROM trades`, message, call);
+        await refused(`SELECT symbol FROM trades WHERE ${call} IS NULL`, message, call);
+      });
+
+      it.each([
+        ["SELECT symbol FROM trades WHERE at > 'yesterday'::timestamptz", "'yesterday'"],
+        ["SELECT symbol FROM trades WHERE at > timestamptz 'Today 10:00'", "'Today"],
+        ["SELECT symbol FROM trades WHERE at > CAST('now' AS text)::timestamptz", "'now'"],
+        ["SELECT symbol FROM trades WHERE at > 'yesterday'", "'yesterday'"],
+        ["SELECT symbol FROM trades WHERE at > E'tomorrow' AND symbol <> 'tomorrow'", "E'tomorrow'"],
+        ["SELECT symbol FROM trades WHERE 'ü' <> symbol AND day IN ('2020-01-01', 'today')", "'today'"],
+        ["SELECT symbol FROM trades WHERE at BETWEEN 'yesterday 12:00' AND '2030-01-01'", "'yesterday"],
+        ["SELECT symbol FROM trades WHERE at - 'today' < interval '1 day'", "'today'"],
+        ["SELECT symbol FROM trades WHERE day = ANY ('{today,yesterday}')", "'{today"],
+        ["SELECT symbol FROM trades WHERE tstzrange('yesterday', NULL) @> at", "'yesterday'"],
+        ["SELECT symbol FROM trades WHERE at <@ '[today,tomorrow)'::tstzrange", "'[today"],
+        ["SELECT symbol FROM trades WHERE at::time > 'now'", "'now'"],
+        ["SELECT symbol, coalesce(at, U&'t!006fday' UESCAPE '!') AS at FROM trades", 'U&'],
+        ["SELECT symbol, at > 'today' AS new FROM trades GROUP BY 1, at > 'today'", "'today' AS"],
+        ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM trades WHERE at > 'today' GROUP BY 1", "'today'"],
+      ])('%s reads a word as the time of the run', async (query, at) => {
+        await refused(query, /is another time at each run; use now\(\)/, at.replace('[', '\\['));
+      });
+
+      it.each([
+        "SELECT symbol, 'today' AS label FROM trades WHERE symbol <> 'now'",
+        "SELECT CASE WHEN price > 3 THEN 'yesterday' ELSE 'tomorrow' END AS word, count(*) AS n FROM trades GROUP BY 1",
+        "SELECT symbol FROM trades WHERE symbol IN ('today', 'now') OR symbol ~ '^(now|today)$' OR size > 0",
+        "SELECT symbol, 'now' || symbol AS s FROM trades GROUP BY 1, 'now' || symbol",
+        "SELECT symbol, '{\"today\": 1}'::jsonb -> 'today' AS one, to_tsvector('simple', symbol) @@ 'now & then' AS t FROM trades",
+        "SELECT symbol, '{now}'::text[] AS words, 'now'::mood AS mood FROM trades",
+        'SELECT current_user AS who, current_database() AS place, count(*) AS n FROM trades',
+      ])('%s reads none', async (query) => {
+        await session.query("DROP TYPE IF EXISTS mood CASCADE; CREATE TYPE mood AS ENUM ('now', 'later')");
+        const flow = await Flow.create(query);
+        expect(flow.compiled.warnings.join()).not.toMatch(/time of the run/);
+        await flow.run(TEN);
+        expect(await flow.sink()).toEqual(await flow.answer(TEN));
+      });
+    });
   });
 }
