@@ -1,5 +1,6 @@
 import type { ParseResult, SelectStmt } from 'libpg-query';
 import { SluiceError } from '../errors.ts';
+import { foreignGrammar } from './foreign-grammar.ts';
 import { type ParsedText, PgQueryError, parseText } from './pg-query.ts';
 import { invalidQuery, type SourceText, sourceText, tokenIndexAt } from './source-text.ts';
 import { depthOf, isObject, nodesUnder, startOf, type TreeObject } from './tree.ts';
@@ -44,7 +45,7 @@ async function parseOrRefuse(query: string): Promise<ParsedText> {
   try {
     return await parseText(query);
   } catch (error) {
-    throw asRefusal(error);
+    throw foreignGrammar(query) ?? asRefusal(error);
   }
 }
 

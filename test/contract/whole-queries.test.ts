@@ -507,5 +507,48 @@ DELETE FROM trades WHERE id = 78`);
         expect(await flow.sink()).toEqual(await flow.answer(TEN));
       });
     });
+
+    describe('in the grammar of another database', () => {
+      it.each([
+        [
+          "TQL EVAL (now() - '1h'::interval, now(), '5m') rate(requests_total[5m])",
+          'TQL',
+          /^TQL is spoken by GreptimeDB/,
+        ],
+        ["/* ü */ tql evaluate (0, 10, '5s') up", 'tql', /date_bin/],
+        ["WITH t AS (TQL EVAL (now() - '1h'::interval, now(), '5m') up) SELECT * FROM t", 'TQL', /^TQL/],
+        [
+          "SELECT ts, host, min(cpu) RANGE '10s' FROM host_cpu ALIGN '5s' BY (host) FILL LINEAR",
+          "RANGE '10s'",
+          /^RANGE … ALIGN is spoken/,
+        ],
+        [
+          "select ts, max(cpu) range interval '10 seconds' FILL NULL from host_cpu align ('1m')",
+          'range interval',
+          /^RANGE/,
+        ],
+      ])('%s is refused with what to write instead', async (query, at, message) => {
+        for (const evalInterval of ['1 hour', null]) {
+          const error = await refusal(compile(query, { eval_interval: evalInterval }));
+          expect(error).toMatchObject({ code: 'invalid_query', message: expect.stringMatching(message) });
+          expect([...query].slice((error.details.position ?? 0) - 1).join('')).toMatch(new RegExp(`^${at}`));
+        }
+      });
+
+      it.each([
+        ["SELECT sum(price) OVER (ORDER BY at RANGE '1 day' PRECEDING) AS s FROM trades align", /^$/],
+        ["SELECT sum(price) OVER (ORDER BY at RANGE '1 day' PRECEDING) AS s FROM FROM trades", /cannot be parsed/],
+        ["SELECT 'TQL EVAL' AS tql eval FROM trades", /cannot be parsed/],
+        ["SELECT 'TQL EVAL", /cannot be parsed/],
+        // Nor does it take long to see that.
+        [`${'/**/'.repeat(1500)} tql FROM`, /cannot be parsed/],
+      ])('%s is no such query', async (query, message) => {
+        const said = await compile(query).then(
+          () => '',
+          (error: SluiceError) => error.message,
+        );
+        expect(said).toMatch(message);
+      });
+    });
   });
 }
