@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { flushFlow } from '../engine/flush.ts';
-import { dropFlow, existing, pauseFlow, resumeFlow } from '../engine/lifecycle.ts';
+import { existing } from '../engine/lifecycle.ts';
+import { flowChangeFromJson } from '../flow/flow-change.ts';
 import { flowInputFromJson } from '../flow/flow-input.ts';
-import { createFromInput } from './create-flow.ts';
-import { flowBody } from './flow-schema.ts';
+import { alterFlow, createFromInput } from './create-flow.ts';
+import { flowBody, flowPatchBody } from './flow-schema.ts';
+import { drop, flush, pause, resume } from './life-cycle.ts';
 import { checkFlowName } from './names.ts';
 import {
   createdAnswer,
@@ -21,9 +22,6 @@ import { strictObject } from './strict-object.ts';
 import { flowView, listingView, runView, stateView } from './views.ts';
 
 const PAGE_LIMIT = 100;
-/** An HTTP API gives up after 30 s; what is left is for the way back. */
-const FLUSH_WAIT_MS = 25_000;
-const FLUSH_MARGIN_MS = 3_000;
 
 const noQuery = strictObject({});
 
@@ -77,6 +75,18 @@ export const flowRoutes: readonly Route[] = [
     run: async ({ deps }, { name, body }) => createFromInput(deps.engine, flowInputFromJson(name, body), 'or_replace'),
   }),
   route({
+    method: 'PATCH',
+    path: '/flows/{name}',
+    operationId: 'alterFlow',
+    summary: 'Changes options of a flow',
+    description:
+      'The same as ALTER FLOW, as a JSON merge patch of what PUT takes: what is left out stays, null resets. The sink keeps its rows unless the change touches them; then every window is dirty.',
+    query: noQuery,
+    body: flowPatchBody,
+    responses: { 200: { description: 'The flow is changed.', schema: createdAnswer } },
+    run: ({ deps }, { name, body }) => alterFlow(deps.engine, checkFlowName(name), flowChangeFromJson(body)),
+  }),
+  route({
     method: 'DELETE',
     path: '/flows/{name}',
     operationId: 'dropFlow',
@@ -89,11 +99,7 @@ export const flowRoutes: readonly Route[] = [
     }),
     body: null,
     responses: { 200: { description: 'The flow is gone.', schema: droppedAnswer } },
-    run: async ({ deps }, { name, query }) => {
-      const dropSink = query.sink === 'drop';
-      await dropFlow(deps.engine, checkFlowName(name), { dropSink });
-      return { status: 200, body: { outcome: 'dropped', name, sink: dropSink ? 'dropped' : 'kept' } };
-    },
+    run: (call, { name, query }) => drop(call, checkFlowName(name), query.sink === 'drop'),
   }),
   route({
     method: 'POST',
@@ -108,14 +114,7 @@ export const flowRoutes: readonly Route[] = [
       200: { description: 'The sink is up to date.', schema: flushedAnswer },
       202: { description: 'Ticks go on with it; the header Location tells where to look.', schema: flushingAnswer },
     },
-    run: async ({ deps, millisLeft }, { name }) => {
-      const waitMs = Math.max(0, Math.min(FLUSH_WAIT_MS, millisLeft - FLUSH_MARGIN_MS));
-      const outcome = await flushFlow(deps.engine, checkFlowName(name), { waitMs });
-      if (outcome.done) return { status: 200, body: { affected_rows: String(outcome.rowsWritten) } };
-      const state = `/flows/${encodeURIComponent(name)}/state`;
-      const message = 'the flush goes on; its dirty windows are gone from the state when it is through';
-      return { status: 202, body: { state, message }, headers: { location: state } };
-    },
+    run: (call, { name }) => flush(call, checkFlowName(name)),
   }),
   route({
     method: 'POST',
@@ -125,10 +124,7 @@ export const flowRoutes: readonly Route[] = [
     query: noQuery,
     body: null,
     responses: { 200: { description: 'No plan runs any more.', schema: statusAnswer } },
-    run: async ({ deps }, { name }) => {
-      await pauseFlow(deps.engine, checkFlowName(name));
-      return { status: 200, body: { name, status: 'paused' } };
-    },
+    run: (call, { name }) => pause(call, checkFlowName(name)),
   }),
   route({
     method: 'POST',
@@ -139,10 +135,7 @@ export const flowRoutes: readonly Route[] = [
     query: noQuery,
     body: null,
     responses: { 200: { description: 'Plans run again.', schema: statusAnswer } },
-    run: async ({ deps }, { name }) => {
-      await resumeFlow(deps.engine, checkFlowName(name));
-      return { status: 200, body: { name, status: 'active' } };
-    },
+    run: (call, { name }) => resume(call, checkFlowName(name)),
   }),
   route({
     method: 'GET',

@@ -1,6 +1,6 @@
 import { SluiceError } from '../errors.ts';
 
-export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
+export type Method = 'GET' | 'PUT' | 'PATCH' | 'POST' | 'DELETE';
 
 /** A request as the routes see it, whatever carried it. */
 export interface ApiRequest {

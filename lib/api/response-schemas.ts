@@ -67,8 +67,10 @@ export const flowAnswer = answer(
 export const createdAnswer = answer(
   'CreatedFlow',
   z.strictObject({
-    outcome: z.enum(['created', 'replaced', 'exists']),
+    outcome: z.enum(['created', 'replaced', 'altered', 'exists']),
     flow: flowAnswer,
+    rebuild: z.boolean().describe('Every window is dirty now, so that the sink is computed anew.'),
+    rebuild_reason: z.string().describe('Why it is, or why it is not.'),
     warnings: z.array(z.string()).describe('What the flow will not do, or does otherwise than might be expected.'),
   }),
 );
@@ -86,8 +88,6 @@ const rowsAnswer = answer(
   'Rows',
   z.strictObject({ columns: z.array(z.string()), rows: z.array(z.array(z.string().nullable())) }),
 );
-
-export const sqlAnswer = answer('SqlAnswer', z.union([rowsAnswer, createdAnswer, droppedAnswer]));
 
 export const flowsAnswer = answer(
   'Flows',
@@ -112,6 +112,13 @@ export const flushedAnswer = answer(
 export const flushingAnswer = answer(
   'Flushing',
   z.strictObject({ state: z.string().describe('Path that tells how far it is.'), message: z.string() }),
+);
+
+const absentAnswer = answer('AbsentFlow', z.strictObject({ outcome: z.literal('absent'), name: z.string() }));
+
+export const sqlAnswer = answer(
+  'SqlAnswer',
+  z.union([rowsAnswer, createdAnswer, droppedAnswer, absentAnswer, statusAnswer, flushedAnswer]),
 );
 
 export const markedAnswer = answer(

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import type { EngineDeps } from '../engine/deps.ts';
-import { dropFlow, existing } from '../engine/lifecycle.ts';
+import { existing } from '../engine/lifecycle.ts';
 import { SluiceError } from '../errors.ts';
-import { parseStatement, renderCreateFlow } from '../flow/statement.ts';
+import { parseStatement, renderCreateFlow, STATEMENT_NAMES } from '../flow/statement.ts';
 import { shiftPosition } from '../flow/text-position.ts';
 import type { FlowListing } from '../store/flow-store.ts';
-import { createFromInput } from './create-flow.ts';
-import { createdAnswer, sqlAnswer } from './response-schemas.ts';
-import { type Outcome, route } from './route.ts';
+import { alterFlow, createFromInput } from './create-flow.ts';
+import { drop, flush, pause, resume } from './life-cycle.ts';
+import { createdAnswer, flushingAnswer, sqlAnswer } from './response-schemas.ts';
+import { type Call, type Outcome, route } from './route.ts';
 import { strictObject } from './strict-object.ts';
 
 /** A query of 64 KB, and room for the clauses around it. */
@@ -19,7 +20,7 @@ export const sqlRoute = route({
   path: '/sql',
   operationId: 'runStatement',
   summary: 'Runs one statement',
-  description: 'One of CREATE FLOW, DROP FLOW, SHOW FLOWS and SHOW CREATE FLOW.',
+  description: `One of ${STATEMENT_NAMES}.`,
   query: strictObject({}),
   body: strictObject({
     sql: z
@@ -33,11 +34,13 @@ export const sqlRoute = route({
   responses: {
     200: { description: 'Rows, or what became of the flow.', schema: sqlAnswer },
     201: { description: 'The flow was created.', schema: createdAnswer },
+    202: { description: 'A flush that goes on; the header Location tells where to look.', schema: flushingAnswer },
   },
-  run: async ({ deps }, { body }) => runStatement(deps.engine, body.sql),
+  run: (call, { body }) => runStatement(call, body.sql),
 });
 
-async function runStatement(engine: EngineDeps, sql: string): Promise<Outcome> {
+async function runStatement(call: Call, sql: string): Promise<Outcome> {
+  const { engine } = call.deps;
   const statement = parseStatement(sql);
   switch (statement.kind) {
     case 'create_flow':
@@ -45,10 +48,22 @@ async function runStatement(engine: EngineDeps, sql: string): Promise<Outcome> {
       return createFromInput(engine, statement.input, statement.mode).catch((error: unknown) => {
         throw shiftPosition(error, statement.queryOffset);
       });
-    case 'drop_flow':
-      return drop(engine, statement.name, statement.ifExists);
+    case 'alter_flow': {
+      const { name, change, ifExists } = statement;
+      return orAbsent(alterFlow(engine, name, change), ifExists, { outcome: 'absent', name });
+    }
+    case 'drop_flow': {
+      const { name, dropSink, ifExists } = statement;
+      return orAbsent(drop(call, name, dropSink), ifExists, { outcome: 'absent', name, sink: null });
+    }
+    case 'pause_flow':
+      return pause(call, statement.name);
+    case 'resume_flow':
+      return resume(call, statement.name);
+    case 'flush_flow':
+      return flush(call, statement.name);
     case 'show_flows': {
-      const flows = await allFlows(engine);
+      const flows = (await allFlows(engine)).filter(({ name }) => statement.shows(name));
       return rows(
         ['flow', 'sink', 'connection', 'comment'],
         flows.map(({ name, sink, connection, comment }) => [name, `${sink.schema}.${sink.table}`, connection, comment]),
@@ -63,13 +78,13 @@ async function runStatement(engine: EngineDeps, sql: string): Promise<Outcome> {
   }
 }
 
-async function drop(engine: EngineDeps, name: string, ifExists: boolean): Promise<Outcome> {
+/** With IF EXISTS, a flow that is not there is no error. */
+async function orAbsent(done: Promise<Outcome>, ifExists: boolean, absent: unknown): Promise<Outcome> {
   try {
-    await dropFlow(engine, name, { dropSink: false });
-    return { status: 200, body: { outcome: 'dropped', name, sink: 'kept' } };
+    return await done;
   } catch (error) {
     if (!ifExists || !(error instanceof SluiceError) || error.code !== 'flow_not_found') throw error;
-    return { status: 200, body: { outcome: 'absent', name, sink: null } };
+    return { status: 200, body: absent };
   }
 }
 

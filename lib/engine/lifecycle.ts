@@ -4,13 +4,16 @@ import type { Frontend } from '../frontend/frontend.ts';
 import type { FlowState, LoadedFlow } from '../store/flow-store.ts';
 import { FENCE_BUDGET_MS, inForce, raiseFence, takeForChange } from './definition-change.ts';
 import type { EngineDeps } from './deps.ts';
+import { type Rebuild, rebuildOf, sameSink } from './rebuild.ts';
 import { markEverything } from './restored.ts';
 import { leaseIsActive, NEW_FLOW_STATE } from './state.ts';
 
 /** A compiled definition that has not been given its generation yet. */
 export type FlowDraft = Omit<FlowDefinition, 'generation'>;
 export type CreateMode = 'create' | 'if_not_exists' | 'or_replace';
-export type CreateOutcome = 'created' | 'replaced' | 'exists';
+export interface CreateOutcome extends Rebuild {
+  readonly outcome: 'created' | 'replaced' | 'exists';
+}
 
 /** The shortest period of the clock. */
 const CLOCK_SECONDS = 60;
@@ -20,15 +23,21 @@ const CLOCK_SECONDS = 60;
  * definition, mark everything dirty, give the lease back, start the clock. Each step may be repeated and a repeated call
  * repairs one that ended anywhere; a tick adopts a definition that was stored but not brought into force.
  *
- * Throws `flow_exists`, `sink_taken`, `conflict` (another change is under way).
+ * `basedOn`: the generation of the definition that the draft was made from, if any. Throws `flow_exists`, `sink_taken`, `conflict`
+ * (another change is under way, or came between).
  */
-export async function createFlow(deps: EngineDeps, draft: FlowDraft, mode: CreateMode): Promise<CreateOutcome> {
+export async function createFlow(
+  deps: EngineDeps,
+  draft: FlowDraft,
+  mode: CreateMode,
+  basedOn: bigint | null = null,
+): Promise<CreateOutcome> {
   const before = await deps.store.load(draft.name, { limit: 1, order: 'newest' });
   if (exists(before)) {
     if (mode === 'create') throw flowExists(draft.name);
     if (mode === 'if_not_exists') {
       await startClock(deps, draft);
-      return 'exists';
+      return { outcome: 'exists', rebuild: false, reason: 'the flow is there already, and stays as it is' };
     }
   }
   const holder = await deps.store.sinkHolder(draft.options.connection, draft.sink);
@@ -41,6 +50,7 @@ export async function createFlow(deps: EngineDeps, draft: FlowDraft, mode: Creat
 
   const taken = await takeForChange(deps, draft.name, exists(before) ? 'replace' : 'create', (loaded) => {
     if (exists(loaded) && mode !== 'or_replace') throw flowExists(draft.name);
+    if (basedOn !== null && loaded?.definition?.generation !== basedOn) throw changedMeanwhile(draft.name);
     return exists(loaded) ? loaded.state : { ...(loaded?.state ?? NEW_FLOW_STATE), status: 'creating' };
   });
   try {
@@ -52,15 +62,15 @@ export async function createFlow(deps: EngineDeps, draft: FlowDraft, mode: Creat
   const previous = taken.loaded?.definition ?? null;
   const { held, applied } = await raiseFence(deps, frontend, draft.name, taken.held);
   const definition: FlowDefinition = { ...draft, generation: held.epoch };
-  const rebuild = sinkIsNew || !isInForce(taken.loaded) || computesOtherwise(taken.loaded.definition, definition);
+  const change = changeOf(taken.loaded, definition, sinkIsNew);
   await deps.store.putDefinition(definition, previous);
-  if (rebuild) await markEverything(deps, draft.name);
-  await deps.store.commit(draft.name, held, inForce(held, definition, applied, rebuild));
+  if (change.rebuild) await markEverything(deps, draft.name);
+  await deps.store.commit(draft.name, held, inForce(held, definition, applied, change.rebuild));
   if (previous !== null) await releaseFormerSink(deps, previous, definition);
 
   await startClock(deps, draft);
   await deps.schedule.requestTick(draft.name, 'created');
-  return exists(taken.loaded) ? 'replaced' : 'created';
+  return { outcome: exists(taken.loaded) ? 'replaced' : 'created', ...change };
 }
 
 /**
@@ -166,6 +176,11 @@ function flowExists(flow: string): SluiceError {
   );
 }
 
+function changedMeanwhile(flow: string): SluiceError {
+  const message = `flow ${flow} was changed while this change was prepared; nothing was done, so try again`;
+  return new SluiceError('conflict', message, { retryable: true });
+}
+
 function flowNotFound(flow: string): SluiceError {
   return new SluiceError('flow_not_found', `there is no flow ${flow}; SHOW FLOWS lists those that exist`);
 }
@@ -216,24 +231,15 @@ function sinkTaken(draft: FlowDraft, holder: string): SluiceError {
   );
 }
 
-function sameSink(a: FlowDraft, b: FlowDraft): boolean {
-  return (
-    a.options.connection === b.options.connection && a.sink.schema === b.sink.schema && a.sink.table === b.sink.table
-  );
-}
-
 async function releaseFormerSink(deps: EngineDeps, previous: FlowDefinition, next: FlowDefinition): Promise<void> {
   if (sameSink(previous, next)) return;
   await deps.store.releaseSink(previous.options.connection, previous.sink, previous.name);
 }
 
-/** Whether the two give the same sink different rows: another query, sink, zone or expiry. */
-function computesOtherwise(previous: FlowDefinition, next: FlowDefinition): boolean {
-  return !sameSink(previous, next) || essence(previous) !== essence(next);
-}
-
-function essence(definition: FlowDefinition): string {
-  const { compiled, options, expireAfter, updateAt } = definition;
-  const parts = [compiled, options.timeZone, expireAfter, updateAt];
-  return JSON.stringify(parts, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
+/** What bringing a definition into force does to the rows: everything is dirty, or not, and why. */
+function changeOf(loaded: LoadedFlow | null, next: FlowDraft, sinkIsNew: boolean): Rebuild {
+  if (!exists(loaded)) return { rebuild: true, reason: 'the flow is new' };
+  if (sinkIsNew) return { rebuild: true, reason: 'the sink is created' };
+  if (!isInForce(loaded)) return { rebuild: true, reason: 'an earlier change of the flow had ended half-way' };
+  return rebuildOf(loaded.definition, next);
 }

@@ -1,9 +1,11 @@
-import type { FlowOptions } from './definition.ts';
+import { readInterval } from './clause.ts';
 import { type FlowInput, parseEvalInterval, trimQuery } from './flow-input.ts';
+import { readFlowName } from './flow-name.ts';
 import { parseInterval } from './interval.ts';
 import { lexicalError } from './lexical-error.ts';
-import { checkComment, checkName, checkQueryText } from './names.ts';
-import { checkOptionName, DEFAULT_OPTIONS, type OptionValue, readOption } from './options.ts';
+import { checkComment, checkQueryText } from './names.ts';
+import { readOptionValues } from './option-list.ts';
+import { DEFAULT_OPTIONS } from './options.ts';
 import { readTableName } from './table-name.ts';
 import { positionOf } from './text-position.ts';
 import type { TokenReader } from './token-reader.ts';
@@ -49,15 +51,6 @@ export function readCreateFlow(reader: TokenReader): CreateFlowStatement {
   };
 }
 
-export function readFlowName(reader: TokenReader): string {
-  const token = reader.name('the name of a flow');
-  const name = reader.checked(token, () => checkName('name of the flow', token.value));
-  if (reader.next.kind === 'symbol' && reader.next.value === '.') {
-    throw reader.unexpected('a flow name of one part (flows have no schema; quote a name that contains a dot)');
-  }
-  return name;
-}
-
 function readClauses(reader: TokenReader): Omit<FlowInput, 'name' | 'sink' | 'query'> {
   const read: { -readonly [K in 'expireAfter' | 'evalInterval' | 'comment' | 'options']: FlowInput[K] } = {
     expireAfter: null,
@@ -82,7 +75,7 @@ function readClauses(reader: TokenReader): Omit<FlowInput, 'name' | 'sink' | 'qu
         break;
       }
       case 'WITH':
-        read.options = readOptions(reader);
+        read.options = { ...DEFAULT_OPTIONS, ...readOptionValues(reader, 'WITH (max_windows = 10)') };
         break;
       case 'AS':
         return read;
@@ -107,54 +100,6 @@ function nextClause(reader: TokenReader, seen: readonly ClauseName[]): ClauseNam
   }
   if (clause.name !== 'AS') for (const _ of clause.words) reader.take();
   return clause.name;
-}
-
-function readInterval(reader: TokenReader, clause: string, parse: (text: string) => bigint): bigint {
-  reader.takeIf('interval');
-  const token = reader.string(`a length of time in quotes, such as ${clause} '1 hour'`);
-  return reader.checked(token, () => parse(token.value));
-}
-
-function readOptions(reader: TokenReader): FlowOptions {
-  reader.expectSymbol('(', '( and options, such as WITH (max_windows = 10)');
-  const options: FlowOptions = { ...DEFAULT_OPTIONS };
-  const seen = new Set<string>();
-  do {
-    const name = reader.name('the name of an option');
-    reader.checked(name, () => checkOptionName(name.value));
-    if (seen.has(name.value)) throw lexicalError(reader.text, name.start, `option ${name.value} is given twice`);
-    seen.add(name.value);
-    reader.expectSymbol('=', `= and a value for option ${name.value}`);
-    const value = reader.next;
-    Object.assign(
-      options,
-      reader.checked(value, () => readOption(name.value, readValue(reader, name.value))),
-    );
-  } while (reader.takeSymbol(','));
-  reader.expectSymbol(')', ', and another option, or )');
-  return options;
-}
-
-/** A word without quotes counts as a string, as in `order = oldest`. */
-function readValue(reader: TokenReader, option: string): OptionValue {
-  if (reader.takeSymbol('(')) return readList(reader, option);
-  const negative = reader.takeSymbol('-');
-  if (!negative && reader.next.kind !== 'number' && reader.next.kind !== 'symbol') return readText(reader, option);
-  if (reader.next.kind !== 'number') throw reader.unexpected(`a value for option ${option}`);
-  const number = Number(reader.take().value.replaceAll('_', ''));
-  return negative ? -number : number;
-}
-
-function readList(reader: TokenReader, option: string): string[] {
-  const values: string[] = [];
-  do values.push(readText(reader, option));
-  while (reader.takeSymbol(','));
-  reader.expectSymbol(')', ', and another name, or )');
-  return values;
-}
-
-function readText(reader: TokenReader, option: string): string {
-  return reader.next.kind === 'string' ? reader.take().value : reader.name(`a value for option ${option}`).value;
 }
 
 /** `AS` is the token that comes next; what follows it is the query, whatever it is. */

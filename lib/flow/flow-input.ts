@@ -35,10 +35,32 @@ export function flowInputFromJson(name: string, body: unknown): FlowInput {
     name: checkName('name of the flow', name),
     sink: readSink(body.sink),
     query: readQuery(body.query),
-    expireAfter: readOptional('expire_after', body.expire_after, parseInterval),
-    evalInterval: readOptional('eval_interval', body.eval_interval, parseEvalInterval),
-    comment: readOptional('comment', body.comment, checkComment),
+    expireAfter: null,
+    evalInterval: null,
+    comment: null,
+    ...readOptionalClauses(body),
     options: readOptions(body.options ?? {}),
+  };
+}
+
+/** In JSON: absent, null for none, or text. */
+export interface OptionalClauses {
+  readonly expire_after?: unknown;
+  readonly eval_interval?: unknown;
+  readonly comment?: unknown;
+}
+
+/** Those that are given. */
+export function readOptionalClauses(
+  clauses: OptionalClauses,
+): Partial<Pick<FlowInput, 'expireAfter' | 'evalInterval' | 'comment'>> {
+  const { expire_after, eval_interval, comment } = clauses;
+  return {
+    ...(expire_after === undefined ? {} : { expireAfter: readNullable('expire_after', expire_after, parseInterval) }),
+    ...(eval_interval === undefined
+      ? {}
+      : { evalInterval: readNullable('eval_interval', eval_interval, parseEvalInterval) }),
+    ...(comment === undefined ? {} : { comment: readNullable('comment', comment, checkComment) }),
   };
 }
 
@@ -86,8 +108,8 @@ function readOptions(value: unknown): FlowOptions {
   return Object.assign({ ...DEFAULT_OPTIONS }, ...read);
 }
 
-function readOptional<T>(field: string, value: unknown, read: (text: string) => T): T | null {
-  if (value === undefined || value === null) return null;
+function readNullable<T>(field: string, value: unknown, read: (text: string) => T): T | null {
+  if (value === null) return null;
   if (typeof value !== 'string') throw invalid(`"${field}" expects a string; got ${typeName(value)}.`);
   return read(value);
 }

@@ -13,6 +13,16 @@ export function positionOf(text: string, index: number): number {
  */
 export function shiftPosition(error: unknown, characters: number): unknown {
   if (!(error instanceof SluiceError) || error.details.position === undefined) return error;
-  const details: ErrorDetails = { ...error.details, position: error.details.position + characters };
+  return withDetails(error, { ...error.details, position: error.details.position + characters });
+}
+
+/** The same error without its position, which counts in a text that the user did not send. */
+export function withoutPosition(error: unknown): unknown {
+  if (!(error instanceof SluiceError)) return error;
+  const { position: _, ...details } = error.details;
+  return withDetails(error, details);
+}
+
+function withDetails(error: SluiceError, details: ErrorDetails): SluiceError {
   return new SluiceError(error.code, error.message, { retryable: error.retryable, cause: error.cause, details });
 }

@@ -421,7 +421,7 @@ describe('the API over PostgreSQL and DynamoDB', () => {
     expect(await api.call('HEAD', '/flows/nobody')).toMatchObject({ status: 404, text: '' });
     expect(await api.call('OPTIONS', '/flows/nobody')).toMatchObject({
       status: 204,
-      headers: { allow: 'DELETE, GET, HEAD, OPTIONS, PUT' },
+      headers: { allow: 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT' },
     });
     expect((await api.call('OPTIONS', '/nowhere')).status).toBe(404);
   });

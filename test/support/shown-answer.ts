@@ -3,10 +3,13 @@ const ANYTHING = '…';
 
 /**
  * Where an answer differs from the one that a page shows, by path; nothing where it does not. In the shown one, the text `…` stands for
- * any text or number.
+ * any text, number or object, and text that ends in it for any text that begins so.
  */
 export function differences(shown: unknown, answer: unknown, path = 'answer'): string[] {
-  if (shown === ANYTHING && (typeof answer === 'string' || typeof answer === 'number')) return [];
+  if (shown === ANYTHING && (typeof answer === 'number' || isObject(answer))) return [];
+  if (typeof shown === 'string' && shown.endsWith(ANYTHING) && typeof answer === 'string') {
+    if (answer.startsWith(shown.slice(0, -ANYTHING.length))) return [];
+  }
   if (Array.isArray(shown) && Array.isArray(answer)) {
     if (shown.length !== answer.length) return [`${path} has ${answer.length} entries, not ${shown.length}`];
     return shown.flatMap((each, index) => differences(each, answer[index], `${path}[${index}]`));

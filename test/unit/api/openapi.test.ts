@@ -33,6 +33,7 @@ describe('openapi.json', () => {
         'GET /flows',
         'GET /flows/{name}',
         'PUT /flows/{name}',
+        'PATCH /flows/{name}',
         'DELETE /flows/{name}',
         'POST /flows/{name}/flush',
         'POST /flows/{name}/pause',

@@ -65,7 +65,7 @@ describe('docs/api.md', () => {
 });
 
 test('the README lists every call of the API, and no other', () => {
-  const shown = rows(read('README.md'), /^`(GET|PUT|POST|DELETE) /).flatMap(([call = '']) => {
+  const shown = rows(read('README.md'), /^`(GET|PUT|PATCH|POST|DELETE) /).flatMap(([call = '']) => {
     const [first = '', ...more] = [...call.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
     return [first, ...more.map((path) => first.replace(/\/\w+$/, path))];
   });

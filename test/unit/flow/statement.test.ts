@@ -179,23 +179,36 @@ describe('CREATE FLOW', () => {
 
 describe('other statements', () => {
   it.each([
-    ['DROP FLOW a;', { kind: 'drop_flow', name: 'a', ifExists: false }],
-    ['drop flow if exists "A b"', { kind: 'drop_flow', name: 'A b', ifExists: true }],
-    ['SHOW FLOWS -- all', { kind: 'show_flows' }],
+    ['DROP FLOW a;', { kind: 'drop_flow', name: 'a', ifExists: false, dropSink: false }],
+    ['drop flow if exists "A b"', { kind: 'drop_flow', name: 'A b', ifExists: true, dropSink: false }],
+    ['DROP FLOW a KEEP SINK', { kind: 'drop_flow', name: 'a', ifExists: false, dropSink: false }],
+    ['DROP FLOW keep WITH SINK;', { kind: 'drop_flow', name: 'keep', ifExists: false, dropSink: true }],
+    ['PAUSE FLOW a', { kind: 'pause_flow', name: 'a' }],
+    ['resume flow "A"', { kind: 'resume_flow', name: 'A' }],
+    ['FLUSH FLOW a;', { kind: 'flush_flow', name: 'a' }],
+    ["ADMIN FLUSH_FLOW('A b');", { kind: 'flush_flow', name: 'A b' }],
     ['SHOW CREATE FLOW A', { kind: 'show_create_flow', name: 'a' }],
   ])('%s', (sql, expected) => {
     expect(parseStatement(sql)).toEqual(expected);
   });
 
   it.each<[string, RegExp, number]>([
-    ['', /CREATE FLOW, DROP FLOW, SHOW FLOWS or SHOW CREATE FLOW.*end of the statement/, 1],
-    ['SELECT 1', /CREATE FLOW, DROP FLOW/, 1],
-    ['ALTER FLOW a', /CREATE FLOW, DROP FLOW/, 1],
+    ['', /one of CREATE FLOW, ALTER FLOW, .*end of the statement/, 1],
+    ['SELECT 1', /CREATE FLOW, .*SHOW FLOWS, GET/, 1],
+    ['constructor', /CREATE FLOW/, 1],
+    ['"create" FLOW a', /CREATE FLOW/, 1],
     ['DROP TABLE a', /expected FLOW/, 6],
-    ['DROP FLOW a CASCADE', /nothing more/, 13],
+    ['DROP FLOW a CASCADE', /nothing more.*KEEP SINK or WITH SINK/, 13],
+    ['DROP FLOW a KEEP SINK WITH SINK', /nothing more/, 23],
+    ['PAUSE a', /expected FLOW after PAUSE/, 7],
+    ['RESUME FLOW', /name of a flow/, 12],
+    ['FLUSH FLOW a.b', /one part/, 13],
+    ['FLUSH FLOW a b', /nothing more/, 14],
+    ['ADMIN KILL(1)', /FLUSH_FLOW/, 7],
+    ['ADMIN FLUSH_FLOW(a)', /in quotes/, 18],
+    ["ADMIN FLUSH_FLOW('')", /empty/, 18],
+    ['SHOW FLOW STATUS', /GET \/flows\/\{name\}\/state/, 6],
     ['DROP FLOW a; DROP FLOW b', /nothing more/, 14],
-    ["SHOW FLOWS LIKE 'a%'", /filter is not supported/, 12],
-    ["SHOW FLOWS WHERE name = 'a'", /filter is not supported/, 12],
     ['SHOW TABLES', /expected FLOWS/, 6],
     ['SHOW CREATE TABLE a', /expected FLOW/, 13],
     ['\ud800', /surrogate/, 1],
@@ -273,7 +286,7 @@ describe('renderCreateFlow', () => {
 describe('shiftPosition', () => {
   it('moves a position and leaves other errors alone', () => {
     const error = refusal('SHOW FLOWS LIKE 1');
-    expect(shiftPosition(error, 10)).toMatchObject({ code: error.code, details: { position: 22 } });
+    expect(shiftPosition(error, 10)).toMatchObject({ code: error.code, details: { position: 27 } });
     const other = new Error('other');
     expect(shiftPosition(other, 10)).toBe(other);
   });

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type ApiAnswer, type ApiHarness, type CallOptions, openApiHarness } from '../support/api-harness.ts';
+import { OpenApiChecker } from '../support/openapi-checker.ts';
+
+const QUERY = `SELECT date_trunc('day', at) AS day, city, count(*) AS trips FROM trips GROUP BY 1, 2`;
+const CREATE = `CREATE FLOW daily SINK TO daily_trips EXPIRE AFTER '20000 days' COMMENT 'by day' WITH (max_windows = 7) AS ${QUERY}`;
+const KEPT = { rebuild: false, rebuild_reason: 'the change does not touch the rows of the sink' };
+
+describe('changing flows over PostgreSQL and DynamoDB', () => {
+  const checker = new OpenApiChecker();
+  let api: ApiHarness;
+  beforeAll(async () => {
+    api = await openApiHarness();
+    await api.database.query('CREATE TABLE trips (at timestamptz NOT NULL, city text, fare numeric(10,2))');
+    await api.database.query(`INSERT INTO trips VALUES ('2024-02-29 23:15Z', 'Ulm', 1.50)`);
+  });
+  afterAll(() => api.close());
+
+  async function call(method: string, target: string, options?: CallOptions): Promise<ApiAnswer> {
+    const answer = await api.call(method, target, options);
+    const path = target.replace(/\?.*/, '').replace(/^\/flows\/[^/]+/, '/flows/{name}');
+    expect(
+      checker.problemOf(path, method, answer.status, answer.body),
+      `${method} ${target}: ${answer.text}`,
+    ).toBeNull();
+    return answer;
+  }
+
+  const sql = (statement: string) => call('POST', '/sql', { body: { sql: statement } });
+  const state = async () => (await call('GET', '/flows/daily/state')).body;
+  const sinkRows = async () =>
+    (await api.database.query('SELECT day, city, trips, update_at FROM daily_trips ORDER BY 1, 2')).rows;
+
+  beforeEach(async () => {
+    api.release();
+    await api.quiet();
+    for (const { name } of (await api.call('GET', '/flows')).body.flows) {
+      await api.call('DELETE', `/flows/${encodeURIComponent(name)}?sink=drop`);
+    }
+    expect((await sql(CREATE)).status).toBe(201);
+    await api.quiet();
+    expect(await sinkRows()).toHaveLength(1);
+  });
+
+  it('tells of a new flow that it is built, and why', async () => {
+    const create = CREATE.replaceAll('daily', 'other');
+    expect((await sql(create)).body).toMatchObject({ rebuild: true, rebuild_reason: 'the flow is new' });
+    expect((await sql(create.replace('FLOW', 'FLOW IF NOT EXISTS'))).body).toMatchObject({ rebuild: false });
+    const replaced = await sql(create.replace('CREATE', 'CREATE OR REPLACE').replace('count(*)', 'count(city)'));
+    expect(replaced.body).toMatchObject({ rebuild: true, rebuild_reason: 'the query computes something else' });
+  });
+
+  describe('ALTER FLOW', () => {
+    it.each([
+      ["SET (max_windows = 9, order = 'oldest')", { options: { max_windows: 9, order: 'oldest' } }],
+      ['RESET (max_windows)', { options: { max_windows: 20 } }],
+      ["SET COMMENT 'other'", { comment: 'other' }],
+      ['SET COMMENT NULL', { comment: null }],
+      ["SET EXPIRE AFTER '10000 days'", { expire_after: '10000 days' }],
+      ["SET EVAL INTERVAL '5 minutes'", { eval_interval: '5 minutes' }],
+    ])('%s keeps the rows', async (change, expected) => {
+      const before = await sinkRows();
+      api.hold();
+      const { status, body } = await sql(`ALTER FLOW daily ${change}`);
+      expect({ status, body }).toMatchObject({ status: 200, body: { outcome: 'altered', flow: expected, ...KEPT } });
+      expect((await state()).dirty).toEqual({ ranges: [], more: false });
+      api.release();
+      await api.quiet();
+      expect(await sinkRows()).toEqual(before);
+      expect((await call('GET', '/flows/daily')).body).toMatchObject({ query: QUERY, ...expected });
+    });
+
+    it.each([
+      ["SET (time_zone = 'Asia/Tokyo')", 'time_zone is another one', '2024-02-29T15:00:00.000Z'],
+      ['RESET EXPIRE AFTER', 'EXPIRE AFTER reaches further back', '2024-02-29T00:00:00.000Z'],
+    ])('%s computes everything anew', async (change, reason, day) => {
+      const { body } = await sql(`ALTER FLOW daily ${change}`);
+      expect(body).toMatchObject({ outcome: 'altered', rebuild: true, rebuild_reason: reason });
+      await api.quiet();
+      expect((await sinkRows()).map((row) => row.day.toISOString())).toEqual([day]);
+    });
+
+    it('does the same by PATCH', async () => {
+      const { body } = await call('PATCH', '/flows/daily', {
+        body: { options: { max_windows: null, order: 'oldest' }, comment: null },
+      });
+      expect(body).toMatchObject({ flow: { comment: null, options: { max_windows: 20, order: 'oldest' } }, ...KEPT });
+      expect((await sql('SHOW CREATE FLOW daily')).body.rows[0][1]).toMatch(/WITH \(order = 'oldest'\)/);
+    });
+
+    it('changes a comment where the query cannot be analysed any more', async () => {
+      await api.database.query('ALTER TABLE trips RENAME TO trips_old');
+      try {
+        const { status, body } = await sql("COMMENT ON FLOW daily IS 'it''s $$ \\'");
+        expect({ status, comment: body.flow?.comment }).toEqual({ status: 200, comment: "it's $$ \\" });
+        const refused = await sql('ALTER FLOW daily SET (max_windows = 9)');
+        expect(refused).toMatchObject({ status: 422, body: { error: { code: 'invalid_query' } } });
+        expect(refused.body.error.position).toBeUndefined();
+      } finally {
+        await api.database.query('ALTER TABLE trips_old RENAME TO trips');
+      }
+    });
+
+    it('keeps a paused flow paused', async () => {
+      await sql('PAUSE FLOW daily');
+      await sql('ALTER FLOW daily SET (max_windows = 9)');
+      expect((await state()).status).toBe('paused');
+    });
+
+    it('refuses what it cannot do, and changes nothing', async () => {
+      const before = await api.stored();
+      const refused: [string, number, RegExp][] = [
+        ["SET (connection = 'other')", 422, /CREATE OR REPLACE FLOW/],
+        ["SET (time_zone = 'Mars/Olympus')", 422, /Mars/],
+        ['SET (key = (nothing))', 422, /nothing/],
+      ];
+      for (const [change, status, message] of refused) {
+        const answer = await sql(`ALTER FLOW daily ${change}`);
+        expect(answer, answer.text).toMatchObject({
+          status,
+          body: { error: { message: expect.stringMatching(message) } },
+        });
+      }
+      expect((await call('PATCH', '/flows/daily', { body: {} })).status).toBe(400);
+      expect((await call('PATCH', '/flows/daily', { body: { query: 'SELECT 1' } })).status).toBe(400);
+      expect((await sql('ALTER FLOW nobody RESET COMMENT')).status).toBe(404);
+      expect((await call('PATCH', '/flows/nobody', { body: { comment: null } })).status).toBe(404);
+      expect((await sql('ALTER FLOW IF EXISTS nobody RESET COMMENT')).body).toEqual({
+        outcome: 'absent',
+        name: 'nobody',
+      });
+      expect(await api.stored()).toEqual(before);
+    });
+  });
+
+  it('pauses, resumes and flushes by statements', async () => {
+    expect((await sql('PAUSE FLOW daily')).body).toEqual({ name: 'daily', status: 'paused' });
+    expect((await sql('FLUSH FLOW daily')).status).toBe(409);
+    expect((await sql('RESUME FLOW daily')).body).toEqual({ name: 'daily', status: 'active' });
+    await api.quiet();
+    await api.database.query('DELETE FROM daily_trips');
+    expect((await sql('FLUSH FLOW daily')).body).toEqual({ affected_rows: '1' });
+    expect((await sql("ADMIN FLUSH_FLOW('daily')")).body).toEqual({ affected_rows: '0' });
+    for (const verb of ['PAUSE', 'RESUME', 'FLUSH']) expect((await sql(`${verb} FLOW nobody`)).status).toBe(404);
+  });
+
+  it('answers 202 where a flush takes longer', async () => {
+    api.hold();
+    const answer = await api.call('POST', '/sql', { body: { sql: 'FLUSH FLOW daily' }, timeoutMs: 3_100 });
+    expect(answer).toMatchObject({ status: 202, headers: { location: '/flows/daily/state' } });
+    expect(checker.problemOf('/sql', 'POST', 202, answer.body)).toBeNull();
+  });
+
+  it('drops with the sink and without', async () => {
+    expect((await sql('DROP FLOW daily KEEP SINK')).body).toEqual({ outcome: 'dropped', name: 'daily', sink: 'kept' });
+    expect(await sinkRows()).toHaveLength(1);
+    await sql(CREATE);
+    expect((await sql('DROP FLOW daily WITH SINK')).body).toMatchObject({ outcome: 'dropped', sink: 'dropped' });
+    expect(await api.relations()).not.toContainEqual(expect.stringContaining('daily_trips'));
+  });
+
+  it('shows the flows that a filter names', async () => {
+    for (const name of ['a%b', 'A_b', 'axb']) {
+      await api.call('PUT', `/flows/${encodeURIComponent(name)}`, {
+        body: { sink: { table: `s ${name}` }, query: QUERY },
+      });
+    }
+    const names = async (filter: string) =>
+      (await sql(`SHOW FLOWS ${filter}`)).body.rows.map(([name]: [string]) => name);
+    expect(await names("LIKE 'a\\%%'")).toEqual(['a%b']);
+    expect(await names("WHERE Flows NOT IN ('daily') AND (Flows = 'axb' OR Flows LIKE '_\\_b')")).toEqual([
+      'A_b',
+      'axb',
+    ]);
+    expect((await sql("SHOW FLOWS WHERE sink = 'x'")).status).toBe(400);
+  });
+});
