@@ -550,5 +550,111 @@ DELETE FROM trades WHERE id = 78`);
         expect(said).toMatch(message);
       });
     });
+
+    describe('that needs an eval interval', () => {
+      it.each([
+        ['SELECT symbol, count(*) AS n FROM trades GROUP BY 1', /no window among its group keys/, '1'],
+        ['SELECT symbol, price FROM trades WHERE size > 10', /no window/, ''],
+        [
+          "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM trades GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 3",
+          /LIMIT and OFFSET count rows/,
+          '3',
+        ],
+        [
+          "SELECT date_trunc('hour', at) AS h, sum(size) AS s, rank() OVER (ORDER BY sum(size)) AS r FROM trades GROUP BY 1",
+          /window function \(OVER\)/,
+          'rank',
+        ],
+        [
+          "WITH RECURSIVE r AS (SELECT at FROM trades UNION ALL SELECT at - interval '1 day' FROM r WHERE at > '2024-04-30') SELECT date_trunc('day', at) AS d, count(*) AS n FROM r GROUP BY 1",
+          /recursive/,
+          'r AS',
+        ],
+        [
+          "SELECT date_trunc('hour', at) AS h, symbol FROM trades GROUP BY 1, 2 UNION ALL SELECT at, name FROM trades JOIN venues USING (venue)",
+          /set operation/,
+          '',
+        ],
+        [
+          "SELECT DISTINCT ON (symbol) symbol, date_trunc('hour', at) AS h FROM trades GROUP BY 1, 2 ORDER BY 1, 2 DESC",
+          /DISTINCT ON/,
+          'symbol)',
+        ],
+        ["SELECT date_trunc('day', at) AS d, symbol, count(*) AS n FROM trades GROUP BY CUBE (1, 2)", /CUBE/, 'CUBE'],
+      ])('%s is refused without one, for a reason that helps, and runs with one', async (query, message, at) => {
+        const error = await refusal(compile(query, { eval_interval: null }));
+        expect(error).toMatchObject({ code: 'invalid_query', message: expect.stringMatching(message) });
+        expect(error.details.hint).toMatch(/With an EVAL INTERVAL the whole query is run/);
+        expect(query.slice((error.details.position ?? 0) - 1).startsWith(at)).toBe(true);
+
+        const flow = await Flow.create(query);
+        expect(flow.compiled.warnings.join()).toMatch(message);
+        await flow.run(TEN);
+        await change();
+        await flow.run(ELEVEN);
+        expect(await flow.sink()).toEqual(await flow.answer(ELEVEN));
+      });
+
+      it.each([
+        "SELECT date_trunc('hour', at) AS h, symbol, count(*) AS n FROM trades WHERE at > now() - interval '1 day' GROUP BY 1, 2",
+        "SELECT date_trunc('day', at) AS d, count(*) FILTER (WHERE at > current_date - 2) AS recent FROM trades GROUP BY 1",
+        "SELECT date_trunc('day', at) AS d, max(price) AS p FROM trades GROUP BY 1 HAVING max(at) > current_timestamp - interval '30 hours'",
+        "SELECT date_trunc('day', at) AS d, age(now(), max(at)) AS age FROM trades GROUP BY 1",
+        "SELECT date_bin('6 hours', at, '2024-01-01') AS w, CASE WHEN at > localtimestamp - interval '1 day' THEN 'new' ELSE 'old' END AS kind, count(*) AS n FROM trades GROUP BY 1, 2",
+      ])('windows that change with now() and without a mark are computed anew, all of them: %s', async (query) => {
+        const without = await refusal(compile(query, { eval_interval: null }));
+        expect(without).toMatchObject({
+          code: 'invalid_query',
+          message: expect.stringMatching(/another time at each run/),
+        });
+        const flow = await Flow.create(query);
+        expect(flow.definition.compiled).toMatchObject({ window: null, history: null });
+        await flow.run(TEN);
+        const first = await flow.answer(TEN);
+        expect(await flow.sink()).toEqual(first);
+        // Nothing but the time changes: windows leave the range, and their rows leave the sink.
+        await flow.run(NEXT_DAY);
+        expect(await flow.sink()).toEqual(await flow.answer(NEXT_DAY));
+        expect(await flow.sink()).not.toEqual(first);
+      });
+
+      it('is cut by windows where now() is not in it (control)', async () => {
+        const { draft } = await compile("SELECT date_trunc('hour', at) AS h, count(*) AS n FROM trades GROUP BY 1");
+        expect(draft.compiled.window).not.toBeNull();
+      });
+
+      it('takes no EXPIRE AFTER, which is about windows', async () => {
+        const query = "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM trades WHERE at < now() GROUP BY 1";
+        const error = await refusal(compile(query, { expire_after: '7 days' }));
+        expect(error).toMatchObject({ code: 'invalid_query', message: expect.stringMatching(/EXPIRE AFTER/) });
+      });
+    });
+
+    describe('and ORDER BY at the top', () => {
+      it.each([
+        'SELECT symbol, price FROM trades ORDER BY price DESC, id',
+        'SELECT symbol, count(*) AS n FROM trades GROUP BY symbol ORDER BY count(*) DESC, 1',
+        'SELECT symbol FROM trades UNION ALL SELECT name FROM venues ORDER BY 1',
+        '(SELECT symbol FROM trades ORDER BY symbol)',
+        "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM trades GROUP BY 1 ORDER BY n, h",
+      ])('it decides nothing and is left out: %s', async (query) => {
+        const { draft, warnings } = await compile(query);
+        expect(warnings).toContain('ORDER BY is left out: the rows of a sink have no order.');
+        expect(draft.compiled.text.join('')).not.toMatch(/ORDER BY/);
+      });
+
+      it.each([
+        'SELECT symbol, price FROM trades ORDER BY price DESC, id LIMIT 7',
+        'SELECT symbol, price FROM trades ORDER BY price DESC, id OFFSET 390',
+        'SELECT symbol, price FROM trades ORDER BY price DESC FETCH FIRST 2 ROWS WITH TIES',
+        'SELECT DISTINCT ON (symbol) symbol, id FROM trades ORDER BY symbol, id DESC',
+        'SELECT symbol FROM trades ORDER BY generate_series(1, 3)',
+      ])('it decides which rows there are, and stays: %s', async (query) => {
+        const flow = await Flow.create(query);
+        expect(flow.compiled.warnings.join()).not.toMatch(/ORDER BY is left out/);
+        await flow.run(TEN);
+        expect(await flow.sink()).toEqual(await flow.answer(TEN));
+      });
+    });
   });
 }
