@@ -16,7 +16,7 @@ import {
 } from './edits.ts';
 import { type FoundWindow, findWindow } from './find-window.ts';
 import { resolveFunctions } from './functions.ts';
-import { aggregateOf, keyColumns } from './group-keys.ts';
+import { aggregatesOf, keyColumns } from './group-keys.ts';
 import { nowCalls } from './now-calls.ts';
 import { orderIsIdle } from './order-by.ts';
 import { createQueryModel, type QueryModel } from './query-model.ts';
@@ -186,8 +186,9 @@ function decideWindow(
 function plainKeys(model: QueryModel, select: SelectStmt): readonly number[] {
   const outputs = model.outputs(select) ?? [];
   for (const [index, { name }] of outputs.entries()) {
-    const aggregate = name === UNNAMED ? null : aggregateOf(model, select, index);
-    if (aggregate === null || aggregate.joined) continue;
+    const aggregate =
+      name === UNNAMED ? undefined : aggregatesOf(model, select, index).find(({ distinct }) => !distinct);
+    if (aggregate === undefined || aggregate.joined) continue;
     if (model.groupItems(aggregate.select).some(({ kind }) => kind === 'grouping_sets')) return [];
     const keys = keyColumns(model, select, aggregate, null);
     return 'missing' in keys ? [] : keys;

@@ -1,6 +1,7 @@
 import type { RangeVar, SelectStmt } from 'libpg-query';
 import type { TimeColumnType } from '../flow/definition.ts';
-import { aggregateOf, keyColumns } from './group-keys.ts';
+import { columnName, UNNAMED } from './column-name.ts';
+import { type Aggregate, aggregatesOf, keyColumns } from './group-keys.ts';
 import type { WindowMeaning } from './label.ts';
 import type { GroupItem, QueryModel } from './query-model.ts';
 import { type Blocker, type Scan, traceWindow, type WindowTrace } from './trace.ts';
@@ -35,9 +36,9 @@ export interface NoWindow {
 }
 
 const NONE =
-  "the query has no window among its group keys; group by date_bin('5 minutes', time) or date_trunc('hour', time), where time is a column of a table";
+  "the query has no window among its group keys; group by date_bin('5 minutes', time) or date_trunc('hour', time), or select it DISTINCT, where time is a column of a table";
 
-/** The window among the group keys of the outermost aggregate, and the scans that a plan filters by it. */
+/** The window among the keys of the outermost GROUP BY or DISTINCT, and the scans that a plan filters by it. */
 export function findWindow(model: QueryModel, select: SelectStmt, sessionZone: string): FoundWindow | NoWindow {
   if (isSetOperation(select)) {
     return no(
@@ -52,7 +53,7 @@ export function findWindow(model: QueryModel, select: SelectStmt, sessionZone: s
   let first: NoWindow | null = null;
   for (const index of outputs.keys()) {
     const trace = traceWindow(model, select, index);
-    if (trace === null || aggregateOf(model, select, index) === null) continue;
+    if (trace === null || aggregatesOf(model, select, index).length === 0) continue;
     const found = judge(model, select, index, trace, sessionZone);
     if ('meaning' in found) return found;
     if (first === null || (found.hopeless && !first.hopeless)) first = found;
@@ -82,16 +83,44 @@ function judge(
   }
   const filters = filtersOf(trace);
   if ('reason' in filters) return filters;
-  const aggregate = aggregateOf(model, select, index);
-  if (aggregate === null) return no(location, NONE);
-  const keys = keyColumns(model, select, aggregate, index);
-  if ('missing' in keys) {
-    return no(
-      itemLocation(keys.missing),
-      'this group key is not in the select list as it is, so two rows of the sink could have the same key; select it too',
-    );
+  const identity = identityOf(model, select, index);
+  if ('reason' in identity) return identity;
+  return { meaning, index, filters, ...identity };
+}
+
+/** By an aggregate that nothing is joined to if there is one: then no two rows can have one key. */
+function identityOf(
+  model: QueryModel,
+  select: SelectStmt,
+  index: number,
+): Pick<FoundWindow, 'keys' | 'joinedAbove'> | NoWindow {
+  const aggregates = aggregatesOf(model, select, index);
+  let first: NoWindow | null = null;
+  for (const aggregate of [...aggregates].sort((a, b) => Number(a.joined) - Number(b.joined))) {
+    const keys = keyColumns(model, select, aggregate, index);
+    if (!('missing' in keys)) return { keys, joinedAbove: aggregate.joined };
+    first ??= missingKey(model, aggregate, keys.missing);
   }
-  return { meaning, index, keys, filters, joinedAbove: aggregate.joined };
+  return first ?? no(startOf(select.groupClause), NONE);
+}
+
+function missingKey(model: QueryModel, { select, distinct }: Aggregate, item: GroupItem): NoWindow {
+  const name =
+    item.kind === 'output'
+      ? model.outputs(select)?.[item.index]?.name
+      : item.kind === 'expression'
+        ? columnName(item.node)
+        : null;
+  const quoted = name == null || name === UNNAMED ? null : JSON.stringify(name);
+  const key = distinct
+    ? `${quoted ?? 'this'}, a column of the SELECT DISTINCT,`
+    : quoted === null
+      ? 'this group key'
+      : `the group key ${quoted}`;
+  return no(
+    itemLocation(item),
+    `${key} is not in the select list as it is, so two rows of the sink could have the same key; select it too, without a cast`,
+  );
 }
 
 function meaningsOf({ calls }: WindowTrace, sessionZone: string): WindowMeaning[] | NoWindow {

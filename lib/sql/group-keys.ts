@@ -4,9 +4,11 @@ import type { GroupItem, QueryModel } from './query-model.ts';
 import { isSetOperation } from './tree.ts';
 import { layers } from './wrappers.ts';
 
-/** The aggregate that an output column is passed up from. */
+/** A SELECT that an output column is passed up from, whose GROUP BY or DISTINCT tells its rows apart. */
 export interface Aggregate {
   readonly select: SelectStmt;
+  /** By DISTINCT: all of its columns together identify a row. Otherwise the group keys do. */
+  readonly distinct: boolean;
   /** Of the column, in the aggregate's own select list. */
   readonly index: number;
   /** By which parts of which FROM clauses it came; equal for columns of one row. */
@@ -15,9 +17,12 @@ export interface Aggregate {
   readonly joined: boolean;
 }
 
-/** Follows an output column up to the outermost aggregate; null if there is none, or a set operation is above it. */
-export function aggregateOf(model: QueryModel, select: SelectStmt, index: number): Aggregate | null {
-  return aggregateBelow(model, select, index, { way: '', joined: false, seen: [] });
+/**
+ * Follows an output column up to the outermost GROUP BY, which comes first, and back through each DISTINCT above it. Empty if there
+ * is none, or a set operation is above it.
+ */
+export function aggregatesOf(model: QueryModel, select: SelectStmt, index: number): readonly Aggregate[] {
+  return aggregatesBelow(model, select, index, { way: '', joined: false, seen: [] });
 }
 
 interface Above {
@@ -26,21 +31,33 @@ interface Above {
   readonly seen: readonly SelectStmt[];
 }
 
-function aggregateBelow(model: QueryModel, select: SelectStmt, index: number, above: Above): Aggregate | null {
-  if (isSetOperation(select) || above.seen.includes(select)) return null;
-  if (select.groupClause !== undefined) return { select, index, way: above.way, joined: above.joined };
+function aggregatesBelow(
+  model: QueryModel,
+  select: SelectStmt,
+  index: number,
+  { way, joined, seen }: Above,
+): readonly Aggregate[] {
+  if (isSetOperation(select) || seen.includes(select)) return [];
+  const own = isDistinct(select) && model.outputs(select) !== null;
+  const distinct: Aggregate[] = own ? [{ select, distinct: true, index, way, joined }] : [];
+  if (select.groupClause !== undefined) return [{ select, distinct: false, index, way, joined }, ...distinct];
   const output = model.outputs(select)?.[index];
-  if (output === undefined) return null;
+  if (output === undefined) return distinct;
   const source = output.value.kind === 'source' ? output.value.source : referenced(model, select, output.value.node);
-  if (source === null) return null;
-  const column = oneSide(source);
-  if (column === null || column.leaf.origin.kind !== 'query') return null;
+  const column = source === null ? null : oneSide(source);
+  if (column === null || column.leaf.origin.kind !== 'query') return distinct;
   const trees = model.from(select);
-  return aggregateBelow(model, column.leaf.origin.select, column.index, {
-    way: `${above.way}/${column.leaf.id}`,
-    joined: above.joined || trees.length > 1 || trees[0]?.kind !== 'leaf',
-    seen: [...above.seen, select],
+  const below = aggregatesBelow(model, column.leaf.origin.select, column.index, {
+    way: `${way}/${column.leaf.id}`,
+    joined: joined || trees.length > 1 || trees[0]?.kind !== 'leaf',
+    seen: [...seen, select],
   });
+  return [...below, ...distinct];
+}
+
+/** Not DISTINCT ON, which has expressions. */
+function isDistinct({ distinctClause }: SelectStmt): boolean {
+  return distinctClause?.every((node) => Object.keys(node).length === 0) === true;
 }
 
 /** The label may be cast on its way up. */
@@ -58,13 +75,13 @@ function oneSide(source: ColumnSource): (ColumnSource & { readonly kind: 'column
   return source.join.type === 'full' ? null : oneSide(source.join.type === 'right' ? source.right : source.left);
 }
 
-/** A group key that no output column holds, so that two rows of the query could have the same values in all that do. */
+/** A key that no output column holds, so that two rows of the query could have the same values in all that do. */
 export interface MissingKey {
   readonly missing: GroupItem;
 }
 
 /**
- * Output columns that identify a row, as indexes: the window's first, then the other group keys of the outermost aggregate.
+ * Output columns that identify a row, as indexes: the window's first, then the other keys of the aggregate.
  * `window`: index of the window's column, or of any column of the aggregate, which then does not count as a key by itself.
  */
 export function keyColumns(
@@ -79,14 +96,14 @@ export function keyColumns(
     index,
     // A cast may give two keys one value: only the window's is known not to.
     plain: output.value.kind === 'source' || layers(output.value.node).length === 1,
-    aggregate: aggregateOf(model, select, index),
+    aggregate: aggregatesOf(model, select, index).find((each) => each.select === aggregate.select),
   }));
   const windowKeys = window === null ? [] : windowKeyTexts(model, aggregate);
-  for (const item of model.groupItems(aggregate.select)) {
+  for (const item of keyItems(model, aggregate)) {
     const text = model.canonicalItem(aggregate.select, item);
     if (window !== null && text !== null && windowKeys.includes(text)) continue;
     const found = reached.find((column) => {
-      if (column.aggregate?.select !== aggregate.select || column.aggregate.way !== aggregate.way) return false;
+      if (column.aggregate?.way !== aggregate.way) return false;
       if (aggregate.select !== select && !column.plain) return false;
       return holds(model, aggregate.select, column.aggregate.index, item, text);
     });
@@ -94,6 +111,11 @@ export function keyColumns(
     keys.push(found.index);
   }
   return [...new Set(keys)];
+}
+
+function keyItems(model: QueryModel, { select, distinct }: Aggregate): readonly GroupItem[] {
+  if (!distinct) return model.groupItems(select);
+  return (model.outputs(select) ?? []).map(({ location }, index) => ({ kind: 'output', index, location }));
 }
 
 /** The group key may be the window expression, or any cast around it up to the output column. */

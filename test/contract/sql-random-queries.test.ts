@@ -126,7 +126,10 @@ const inputs: fc.Arbitrary<Input> = fc
   )
   .map(([from, wraps]) => wraps.reduce<Input>((input, wrap) => wrap(input), { from, ctes: [] }));
 
-/** The window at the top, or in a projection below; the aggregate at the top, or below a projection. */
+/** Number of the shapes below. */
+const SHAPES = 6;
+
+/** The window at the top, or in a projection below; the aggregate at the top, or below a projection; DISTINCT for one, or above it. */
 function topQuery({ from, ctes: list }: Input, window: string, shape: number): string {
   const head = list.length === 0 ? '' : `WITH ${list.join(', ')} `;
   switch (shape) {
@@ -136,6 +139,10 @@ function topQuery({ from, ctes: list }: Input, window: string, shape: number): s
       return `${head}SELECT w, k, count(*) AS n, min(v) AS s FROM (SELECT ${window} AS w, k, v FROM ${from} AS q (ts, k, v)) AS p GROUP BY w, k`;
     case 2:
       return `${head}SELECT k AS "key", w, n * 2 AS n FROM (SELECT k, ${window} AS w, count(*) AS n FROM ${from} AS q (ts, k, v) GROUP BY w, k HAVING count(*) > 1) AS p`;
+    case 3:
+      return `${head}SELECT DISTINCT k, ${window} AS w, v > 3 AS high FROM ${from} AS q (ts, k, v)`;
+    case 4:
+      return `${head}SELECT DISTINCT w, s FROM (SELECT ${window} AS w, k, sum(v) AS s FROM ${from} AS q (ts, k, v) GROUP BY 1, 2) AS p`;
     default:
       return `${head}SELECT ${window} AS w, k, array_agg(v ORDER BY v) AS vs FROM ${from} AS q (ts, k, v) GROUP BY ${window}, k`;
   }
@@ -145,6 +152,11 @@ async function rows(text: string, zone: string): Promise<string[]> {
   await sql.query(`SET TimeZone = '${zone}'; SET search_path = pg_catalog, public, pg_temp`);
   const found = await sql.query<{ r: string }>(`SELECT q::text AS r FROM (${text}\n) AS q`);
   return found.rows.map(({ r }) => r).sort();
+}
+
+function repeatedKeys(query: string, { keys }: CompiledQuery): string {
+  const names = keys.map((key) => `"${key}"`).join(', ');
+  return `SELECT ${names} FROM (${query}\n) AS q GROUP BY ${names} HAVING count(*) > 1`;
 }
 
 const finite = (text: string) => `SELECT * FROM (${text}\n) AS all_windows WHERE isfinite(w)`;
@@ -171,7 +183,7 @@ function compile(query: string, more: object = {}): Promise<CompiledFlow> {
 describe('a query made of shapes that a filter passes', () => {
   it('gives, over any share-out of its windows, together what it gives as a whole', async () => {
     const deals = fc.array(fc.nat(2), { minLength: 20, maxLength: 20 });
-    const cases = fc.tuple(inputs, fc.constantFrom(...WINDOWS), fc.nat(3), deals);
+    const cases = fc.tuple(inputs, fc.constantFrom(...WINDOWS), fc.nat(SHAPES - 1), deals);
     await fc.assert(
       fc.asyncProperty(cases, async ([input, [window, options = {}], shape, dealt]) => {
         const query = topQuery(input, window, shape);
@@ -181,6 +193,7 @@ describe('a query made of shapes that a filter passes', () => {
           found.push(...(await rows(finite(queryText(compiled, { ranges, gridTime: null })), all.timeZone)));
         }
         expect(found.sort()).toEqual(await rows(finite(query), all.timeZone));
+        expect(await rows(repeatedKeys(query, compiled), all.timeZone)).toEqual([]);
       }),
       { numRuns: 100 },
     );
@@ -211,15 +224,20 @@ function recursive(query: string): string {
 describe.each(Object.entries(BLOCKING))('a query with %s below its window', (_, wrap) => {
   it('is refused whatever it stands between, and runs whole with an eval interval', async () => {
     await fc.assert(
-      fc.asyncProperty(inputs, fc.constantFrom(...WINDOWS), fc.nat(3), async (input, [window, options = {}], shape) => {
-        const query = recursive(topQuery(wrap(input), window, shape));
-        await expect(compile(query, { options })).rejects.toMatchObject({
-          code: 'invalid_query',
-          message: expect.stringMatching(/^a filter on the window's time would change the answer/),
-        });
-        const { draft } = await compile(query, { options, eval_interval: '1 hour' });
-        expect(draft.compiled.window).toBeNull();
-      }),
+      fc.asyncProperty(
+        inputs,
+        fc.constantFrom(...WINDOWS),
+        fc.nat(SHAPES - 1),
+        async (input, [window, options = {}], shape) => {
+          const query = recursive(topQuery(wrap(input), window, shape));
+          await expect(compile(query, { options })).rejects.toMatchObject({
+            code: 'invalid_query',
+            message: expect.stringMatching(/^a filter on the window's time would change the answer/),
+          });
+          const { draft } = await compile(query, { options, eval_interval: '1 hour' });
+          expect(draft.compiled.window).toBeNull();
+        },
+      ),
       { numRuns: 8 },
     );
   }, 60_000);
