@@ -8,6 +8,7 @@ import type {
   TimeColumnType,
 } from '../flow/definition.ts';
 import type { FlowInput } from '../flow/flow-input.ts';
+import { checkCombinations, combinationWarnings } from '../flow/option-combinations.ts';
 import type { Frontend, QueryColumn } from '../frontend/frontend.ts';
 import { type Analysis, analyseQuery } from './analyse-query.ts';
 import { describeTemplate } from './check-template.ts';
@@ -40,6 +41,7 @@ export interface CompiledFlow {
  * what the frontend throws.
  */
 export async function compileFlow(input: FlowInput, frontend: Frontend): Promise<CompiledFlow> {
+  checkCombinations(input);
   await frontend.checkServer();
   try {
     return await compile(input, frontend);
@@ -104,6 +106,7 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
     ...analysis.warnings,
     ...recordingWarnings(analysis, compiled),
     ...readingWarnings(analysis, compiled),
+    ...combinationWarnings(draft),
     ...(await unwindowed(draft, frontend)),
   ];
   return { draft, warnings, sinkExists: sink !== null };
