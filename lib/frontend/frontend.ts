@@ -34,6 +34,8 @@ export interface FunctionFamily {
   readonly schema: string | null;
   /** Of the worst of them. */
   readonly volatility: 'immutable' | 'stable' | 'volatile';
+  /** Whether one of them gives several rows. */
+  readonly returnsSet: boolean;
 }
 
 export interface QueryColumn extends SinkColumn {

@@ -17,6 +17,7 @@ import {
 import { type FoundWindow, findWindow } from './find-window.ts';
 import { resolveFunctions } from './functions.ts';
 import { aggregatesOf, keyColumns } from './group-keys.ts';
+import { rowMultiplier } from './multiplied-rows.ts';
 import { nowCalls } from './now-calls.ts';
 import { orderIsIdle } from './order-by.ts';
 import { createQueryModel, type QueryModel } from './query-model.ts';
@@ -61,7 +62,7 @@ export async function analyseQuery(input: Wanted, frontend: Frontend): Promise<A
   const model = createQueryModel(
     references,
     (reference) => relations.get(reference) ?? null,
-    (call) => functions.get(call)?.schema ?? null,
+    (call) => functions.get(call) ?? null,
   );
   const nows = nowCalls(source, select);
   checkClock(source, select, nows, input);
@@ -190,6 +191,7 @@ function plainKeys(model: QueryModel, select: SelectStmt): readonly number[] {
       name === UNNAMED ? undefined : aggregatesOf(model, select, index).find(({ distinct }) => !distinct);
     if (aggregate === undefined || aggregate.joined) continue;
     if (model.groupItems(aggregate.select).some(({ kind }) => kind === 'grouping_sets')) return [];
+    if (rowMultiplier(model, select, aggregate) !== null) return [];
     const keys = keyColumns(model, select, aggregate, null);
     return 'missing' in keys ? [] : keys;
   }

@@ -3,9 +3,10 @@ import type { TimeColumnType } from '../flow/definition.ts';
 import { columnName, UNNAMED } from './column-name.ts';
 import { type Aggregate, aggregatesOf, keyColumns } from './group-keys.ts';
 import type { WindowMeaning } from './label.ts';
+import { rowMultiplier } from './multiplied-rows.ts';
 import type { GroupItem, QueryModel } from './query-model.ts';
 import { type Blocker, type Scan, traceWindow, type WindowTrace } from './trace.ts';
-import { isSetOperation, startOf } from './tree.ts';
+import { isSetOperation, nameParts, startOf } from './tree.ts';
 import { windowCall } from './window-call.ts';
 import { windowMeaning } from './window-definition.ts';
 import { unwrap } from './wrappers.ts';
@@ -97,6 +98,13 @@ function identityOf(
   const aggregates = aggregatesOf(model, select, index);
   let first: NoWindow | null = null;
   for (const aggregate of [...aggregates].sort((a, b) => Number(a.joined) - Number(b.joined))) {
+    const multiplier = rowMultiplier(model, select, aggregate);
+    if (multiplier !== null) {
+      const name = nameParts(multiplier.funcname).at(-1);
+      const reason = `${name}() makes several rows of one group, which then have the same key; call it in FROM, and group by what it gives`;
+      first ??= no(multiplier.location ?? -1, reason);
+      continue;
+    }
     const keys = keyColumns(model, select, aggregate, index);
     if (!('missing' in keys)) return { keys, joinedAbove: aggregate.joined };
     first ??= missingKey(model, aggregate, keys.missing);

@@ -1,5 +1,5 @@
 import type { ColumnRef, FuncCall, Node, RangeVar, ResTarget, SelectStmt } from 'libpg-query';
-import type { Relation } from '../frontend/frontend.ts';
+import type { FunctionFamily, Relation } from '../frontend/frontend.ts';
 import { columnName } from './column-name.ts';
 import { buildFromTree, type ColumnSource, type FromTree, type VisibleColumn, visibleColumns } from './from-tree.ts';
 import { type Found, lookUp, SYSTEM_COLUMNS } from './lookup.ts';
@@ -32,6 +32,8 @@ export interface QueryModel {
   resolve(select: SelectStmt, reference: ColumnRef): ColumnSource | null;
   /** The name of the function that is called, with its schema where one is needed. */
   functionName(call: FuncCall): readonly string[];
+  /** Whether the call gives several rows, or may. */
+  returnsSet(call: FuncCall): boolean;
   /** Equal for expressions of one SELECT that PostgreSQL takes as equal. The reverse may not hold. */
   canonical(select: SelectStmt, expression: Node): string;
   canonicalOutput(select: SelectStmt, output: Output): string;
@@ -42,7 +44,7 @@ export interface QueryModel {
 export function createQueryModel(
   references: References,
   relationOf: (reference: RangeVar) => Relation | null,
-  functionSchema: (call: FuncCall) => string | null = () => null,
+  familyOf: (call: FuncCall) => FunctionFamily | null = () => null,
 ): QueryModel {
   const fromTrees = new Map<SelectStmt, readonly FromTree[]>();
   const outputLists = new Map<SelectStmt, readonly Output[] | null>();
@@ -149,11 +151,24 @@ export function createQueryModel(
 
   function functionName(call: FuncCall): readonly string[] {
     const parts = nameParts(call.funcname);
-    const schema = parts.length === 1 ? functionSchema(call) : null;
-    return schema === null ? parts : [schema, ...parts];
+    const schema = parts.length === 1 ? familyOf(call)?.schema : null;
+    return schema == null ? parts : [schema, ...parts];
   }
 
-  return { references, from, outputs, groupItems, resolve, functionName, canonical, canonicalOutput, canonicalItem };
+  const returnsSet = (call: FuncCall) => familyOf(call)?.returnsSet === true;
+
+  return {
+    references,
+    from,
+    outputs,
+    groupItems,
+    resolve,
+    functionName,
+    returnsSet,
+    canonical,
+    canonicalOutput,
+    canonicalItem,
+  };
 }
 
 function findColumn(trees: readonly FromTree[], reference: ColumnRef): Found {

@@ -117,10 +117,10 @@ CREATE TABLE empty ()`);
 
     it('describeFunctions knows the schema and the worst volatility of each name that is visible or qualified', async () => {
       await sql(`CREATE FUNCTION public.mixed_${under.schema}(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 1';
-CREATE FUNCTION public.mixed_${under.schema}(text) RETURNS int VOLATILE LANGUAGE sql AS 'SELECT 1';
+CREATE FUNCTION public.mixed_${under.schema}(text) RETURNS SETOF int VOLATILE LANGUAGE sql AS 'SELECT 1';
 CREATE FUNCTION hidden(text) RETURNS int LANGUAGE sql AS 'SELECT 1'`);
       const bare = (name: string) => ({ schema: null, name });
-      const inPgCatalog = (volatility: string) => ({ schema: 'pg_catalog', volatility });
+      const inPgCatalog = (volatility: string) => ({ schema: 'pg_catalog', volatility, returnsSet: false });
       const known = await under.frontend.describeFunctions([
         bare('date_bin'),
         bare('date_trunc'),
@@ -137,8 +137,8 @@ CREATE FUNCTION hidden(text) RETURNS int LANGUAGE sql AS 'SELECT 1'`);
         inPgCatalog('volatile'),
         null,
         null,
-        { schema: under.schema, volatility: 'volatile' },
-        { schema: 'public', volatility: 'volatile' },
+        { schema: under.schema, volatility: 'volatile', returnsSet: false },
+        { schema: 'public', volatility: 'volatile', returnsSet: true },
         inPgCatalog('immutable'),
       ]);
       expect(await under.frontend.describeFunctions([])).toEqual([]);

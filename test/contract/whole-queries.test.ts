@@ -143,6 +143,8 @@ INSERT INTO trades VALUES (500, '${TEN}', 'S9', 2, 7.5, 3, '2024-05-01')`);
         "SELECT count(*) AS n, sum(size) AS size FROM trades WHERE at > now() - interval '1 day'",
         'WITH RECURSIVE chain AS (SELECT id, symbol FROM trades WHERE id < 3 UNION ALL SELECT id + 1, symbol FROM chain WHERE id < 9) SELECT symbol, id FROM chain',
         'SELECT symbol, g FROM trades, generate_series(1, 2) AS g WHERE size = 10',
+        'SELECT symbol, unnest(array_agg(id)) AS id, count(*) AS n FROM trades GROUP BY symbol',
+        'SELECT t.symbol, unnest(ids) AS id FROM (SELECT symbol, array_agg(id) AS ids FROM trades GROUP BY 1) AS t',
       ])('the answer takes the place of the rows before, however often it holds a row: %s', async (query) => {
         const flow = await Flow.create(query);
         expect(flow.definition.compiled).toMatchObject({ window: null, keys: [] });
@@ -593,6 +595,46 @@ DELETE FROM trades WHERE id = 78`);
         await change();
         await flow.run(ELEVEN);
         expect(await flow.sink()).toEqual(await flow.answer(ELEVEN));
+      });
+
+      it.each([
+        [
+          "SELECT date_trunc('hour', at) AS h, unnest(ARRAY['a', 'b']) AS x, count(*) AS n FROM trades GROUP BY 1",
+          false,
+        ],
+        [
+          "WITH t AS (SELECT date_trunc('hour', at) AS h, count(*) AS n FROM trades GROUP BY 1) SELECT h, generate_series(1, n) AS i FROM t",
+          false,
+        ],
+        [
+          "SELECT date_trunc('hour', at) AS h, unnest(ARRAY['a', symbol]) AS x, count(*) AS n FROM trades GROUP BY 1, 2",
+          true,
+        ],
+        [
+          "WITH t AS (SELECT at, unnest(ARRAY['a', symbol]) AS x FROM trades) SELECT date_trunc('hour', at) AS h, x, count(*) AS n FROM t GROUP BY 1, 2",
+          true,
+        ],
+        [
+          "SELECT date_trunc('hour', at) AS h, ARRAY(SELECT unnest(array_agg(id)) ORDER BY 1) AS ids FROM trades GROUP BY 1",
+          true,
+        ],
+      ] as const)('%s has one row per key: %s', async (query, accepted) => {
+        if (accepted) {
+          const { draft } = await compile(query, { eval_interval: null });
+          expect(draft.compiled.window).not.toBeNull();
+          await compile(query);
+        } else {
+          const error = await refusal(compile(query, { eval_interval: null }));
+          expect(error).toMatchObject({
+            code: 'invalid_query',
+            message: expect.stringMatching(/several rows of one group/),
+          });
+          expect(query.slice((error.details.position ?? 0) - 1)).toMatch(/^(unnest|generate_series)/);
+          const flow = await Flow.create(query);
+          expect(flow.definition.compiled).toMatchObject({ window: null, keys: [] });
+          await flow.run(TEN);
+          expect(await flow.sink()).toEqual(await flow.answer(TEN));
+        }
       });
 
       it.each([

@@ -114,7 +114,7 @@ export async function describeFunctions(
   const rows = await ask(
     connections,
     questionSettings(QUESTION_MS),
-    `SELECT w.index, max(CASE p.provolatile WHEN 'v' THEN 2 WHEN 's' THEN 1 ELSE 0 END) AS worst,
+    `SELECT w.index, max(CASE p.provolatile WHEN 'v' THEN 2 WHEN 's' THEN 1 ELSE 0 END) AS worst, bool_or(p.proretset) AS set,
 CASE WHEN count(DISTINCT n.oid) = 1 THEN min(n.nspname) END AS schema
 FROM (VALUES ${wanted.join(', ')}) AS w (index, schema, name)
 JOIN pg_proc AS p ON p.proname = w.name
@@ -127,7 +127,11 @@ GROUP BY w.index`,
   return references.map((_, index) => {
     const row = rows.find((each) => each['index'] === String(index));
     if (row === undefined) return null;
-    return { schema: row['schema'] ?? null, volatility: volatility[Number(row['worst'])] ?? 'volatile' };
+    return {
+      schema: row['schema'] ?? null,
+      volatility: volatility[Number(row['worst'])] ?? 'volatile',
+      returnsSet: row['set'] === 't',
+    };
   });
 }
 
