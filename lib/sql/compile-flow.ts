@@ -13,12 +13,13 @@ import type { Frontend, QueryColumn } from '../frontend/frontend.ts';
 import { type Analysis, analyseQuery } from './analyse-query.ts';
 import { describeTemplate } from './check-template.ts';
 import { checkColumns, checkOutputNames, MAX_KEYS } from './output-columns.ts';
+import type { Output } from './query-model.ts';
 import { rowKey } from './row-key.ts';
 import { refuseComparedWords } from './run-time-words.ts';
 import { checkSinkTable, fillsUpdateAt } from './sink-match.ts';
 import { invalidQuery } from './source-text.ts';
 import { cutAtHoles, splice } from './splice.ts';
-import { isSetOperation } from './tree.ts';
+import { branchesOf } from './tree.ts';
 import { verifyTemplate } from './verify-template.ts';
 
 /** Stored with each compiled query. Higher at every change of what the same query compiles to. */
@@ -52,8 +53,8 @@ export async function compileFlow(input: FlowInput, frontend: Frontend): Promise
 
 async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFlow> {
   const analysis = await analyseQuery(input, frontend);
-  const { source, select, model, window, changes, plainChanges } = analysis;
-  const outputs = isSetOperation(select) ? null : model.outputs(select);
+  const { source, select, window, changes, plainChanges } = analysis;
+  const outputs = namedOutputs(analysis);
   checkOutputNames(source, outputs ?? []);
   const plain = splice(
     source,
@@ -112,18 +113,25 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
   return { draft, warnings, sinkExists: sink !== null };
 }
 
+/** Output columns as the first branch of set operations names them. */
+function namedOutputs({ model, select }: Analysis): readonly Output[] | null {
+  const [leading] = branchesOf(select);
+  return leading.valuesLists === undefined ? model.outputs(leading) : null;
+}
+
 const LABEL_TYPES: Readonly<Record<TimeColumnType, string>> = {
   timestamptz: 'timestamp with time zone',
   timestamp: 'timestamp without time zone',
   date: 'date',
 };
 
-function windowOf({ source, window, model, select }: Analysis, columns: readonly QueryColumn[]): CompiledWindow | null {
+function windowOf(analysis: Analysis, columns: readonly QueryColumn[]): CompiledWindow | null {
+  const { source, window } = analysis;
   if (window === null) return null;
   const column = columns[window.index];
   const { spec, expression, argumentType, labelType } = window.meaning;
   if (column?.type !== LABEL_TYPES[labelType]) {
-    const location = model.outputs(select)?.[window.index]?.location;
+    const location = namedOutputs(analysis)?.[window.index]?.location;
     throw invalidQuery(
       source,
       location,
@@ -138,13 +146,14 @@ function historyOf({ recording }: Analysis, columns: readonly QueryColumn[]): Co
   return recording === null || column === undefined ? null : { column: column.name, expression: recording.expression };
 }
 
-function keyNames({ source, window, keys, model, select }: Analysis, columns: readonly QueryColumn[]): string[] {
+function keyNames(analysis: Analysis, columns: readonly QueryColumn[]): string[] {
+  const { source, window, keys } = analysis;
   const found = keys.flatMap((index) => columns[index] ?? []);
   const unfit = found.find(({ indexable }) => !indexable);
   if (window === null) return unfit !== undefined || found.length > MAX_KEYS ? [] : found.map(({ name }) => name);
   if (unfit !== undefined) {
     const index = columns.indexOf(unfit);
-    const location = model.outputs(select)?.[index]?.location;
+    const location = namedOutputs(analysis)?.[index]?.location;
     const message = `${JSON.stringify(unfit.name)} is a group key of type ${unfit.type}, which an index cannot hold; cast it to another type, such as text`;
     throw invalidQuery(source, location, message);
   }

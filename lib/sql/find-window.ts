@@ -2,11 +2,12 @@ import type { RangeVar, SelectStmt } from 'libpg-query';
 import type { TimeColumnType } from '../flow/definition.ts';
 import { columnName, UNNAMED } from './column-name.ts';
 import { type Aggregate, aggregatesOf, keyColumns } from './group-keys.ts';
-import type { WindowMeaning } from './label.ts';
+import { sameLabels, type WindowMeaning } from './label.ts';
 import { rowMultiplier } from './multiplied-rows.ts';
 import type { GroupItem, QueryModel } from './query-model.ts';
 import { type Blocker, type Scan, traceWindow, type WindowTrace } from './trace.ts';
-import { isSetOperation, nameParts, startOf } from './tree.ts';
+import { branchesOf, nameParts, startOf } from './tree.ts';
+import { distinguishingColumns } from './union-branches.ts';
 import { windowCall } from './window-call.ts';
 import { windowMeaning } from './window-definition.ts';
 import { unwrap } from './wrappers.ts';
@@ -36,30 +37,37 @@ export interface NoWindow {
   readonly hopeless: boolean;
 }
 
+const NONE_IN_BRANCHES =
+  'the branches of the set operation have no window among their group keys; group each by one, or aggregate over all of it: SELECT … FROM (…) AS x GROUP BY …';
+
+const SAME_KEYS =
+  "two branches of the UNION ALL could give rows of the same key; add a column that is another constant in each, such as 'web' AS kind, or put the UNION ALL below one GROUP BY: SELECT … FROM (…) AS x GROUP BY …";
+
 const NONE =
   "the query has no window among its group keys; group by date_bin('5 minutes', time) or date_trunc('hour', time), or select it DISTINCT, where time is a column of a table";
 
-/** The window among the keys of the outermost GROUP BY or DISTINCT, and the scans that a plan filters by it. */
+/**
+ * The window among the keys of the outermost GROUP BY or DISTINCT, and the scans that a plan filters by it. Branches of a UNION ALL
+ * at the top have one each.
+ */
 export function findWindow(model: QueryModel, select: SelectStmt, sessionZone: string): FoundWindow | NoWindow {
-  if (isSetOperation(select)) {
-    return no(
-      startOf(select),
-      'rows of a set operation have no key; aggregate over it: SELECT … FROM (…) AS x GROUP BY …',
-    );
-  }
-  const outputs = model.outputs(select);
-  if (outputs === null) {
-    return no(startOf(select.targetList), 'the star stands for columns that are not known here; list the columns');
+  const branches = branchesOf(select);
+  const [leading] = branches;
+  for (const branch of branches) {
+    if (model.outputs(branch) !== null) continue;
+    return no(startOf(branch.targetList), 'the star stands for columns that are not known here; list the columns');
   }
   let first: NoWindow | null = null;
-  for (const index of outputs.keys()) {
+  for (const index of (model.outputs(leading) ?? []).keys()) {
     const trace = traceWindow(model, select, index);
-    if (trace === null || aggregatesOf(model, select, index).length === 0) continue;
+    if (trace === null || !branches.some((branch) => aggregatesOf(model, branch, index).length > 0)) continue;
     const found = judge(model, select, index, trace, sessionZone);
     if ('meaning' in found) return found;
     if (first === null || (found.hopeless && !first.hopeless)) first = found;
   }
-  return first ?? hiddenWindow(model, select) ?? no(startOf(select.groupClause), NONE);
+  if (first !== null) return first;
+  if (branches.length > 1) return no(startOf(select), NONE_IN_BRANCHES);
+  return hiddenWindow(model, select) ?? no(startOf(select.groupClause), NONE);
 }
 
 function judge(
@@ -78,23 +86,49 @@ function judge(
   const [meaning, ...others] = meanings;
   const location = trace.calls[0]?.call.location ?? -1;
   if (meaning === undefined) return no(location, NONE);
-  const text = describe(meaning);
-  if (others.some((other) => describe(other) !== text)) {
-    return no(location, 'the branches of the UNION ALL cut time into different windows');
+  const other = others.findIndex((each) => !sameLabels(each, meaning));
+  if (other !== -1) {
+    return no(
+      trace.calls[other + 1]?.call.location ?? location,
+      'the branches of the UNION ALL cut time into different windows, or label them otherwise; give all of them one length or unit, one zone and one type',
+    );
   }
   const filters = filtersOf(trace);
   if ('reason' in filters) return filters;
-  const identity = identityOf(model, select, index);
+  // A date has no type of its own to be compared in.
+  const dates = [...filters.values()].find(({ type }) => type === 'date');
+  if (dates !== undefined && others.some(({ argumentType }) => argumentType !== meaning.argumentType)) {
+    const reason =
+      'the branches of the UNION ALL read a date and a time otherwise; cast the date to the type of the time';
+    return no(dates.scan.reference.location ?? -1, reason);
+  }
+  const identity = identityOf(model, branchesOf(select), index);
   if ('reason' in identity) return identity;
   return { meaning, index, filters, ...identity };
 }
 
+type Identity = Pick<FoundWindow, 'keys' | 'joinedAbove'>;
+
+/** Keys of a branch are keys of the whole where rows of two branches differ anyway. */
+function identityOf(model: QueryModel, branches: readonly SelectStmt[], index: number): Identity | NoWindow {
+  const keys = new Set([index]);
+  let joinedAbove = false;
+  for (const branch of branches) {
+    const own = branchIdentity(model, branch, index);
+    if ('reason' in own) return own;
+    for (const key of own.keys) keys.add(key);
+    joinedAbove ||= own.joinedAbove;
+  }
+  if (branches.length > 1) {
+    const marks = distinguishingColumns(model, branches);
+    if (marks === null) return no(startOf(branches[1]), SAME_KEYS);
+    for (const key of marks) keys.add(key);
+  }
+  return { keys: [...keys], joinedAbove };
+}
+
 /** By an aggregate that nothing is joined to if there is one: then no two rows can have one key. */
-function identityOf(
-  model: QueryModel,
-  select: SelectStmt,
-  index: number,
-): Pick<FoundWindow, 'keys' | 'joinedAbove'> | NoWindow {
+function branchIdentity(model: QueryModel, select: SelectStmt, index: number): Identity | NoWindow {
   const aggregates = aggregatesOf(model, select, index);
   let first: NoWindow | null = null;
   for (const aggregate of [...aggregates].sort((a, b) => Number(a.joined) - Number(b.joined))) {
@@ -109,7 +143,7 @@ function identityOf(
     if (!('missing' in keys)) return { keys, joinedAbove: aggregate.joined };
     first ??= missingKey(model, aggregate, keys.missing);
   }
-  return first ?? no(startOf(select.groupClause), NONE);
+  return first ?? no(startOf(select), NONE);
 }
 
 function missingKey(model: QueryModel, { select, distinct }: Aggregate, item: GroupItem): NoWindow {
@@ -131,11 +165,13 @@ function missingKey(model: QueryModel, { select, distinct }: Aggregate, item: Gr
   );
 }
 
+/** One for each call. */
 function meaningsOf({ calls }: WindowTrace, sessionZone: string): WindowMeaning[] | NoWindow {
   const meanings: WindowMeaning[] = [];
   for (const { call, functionName, wrappers, conversions, scans } of calls) {
     // Without a scan there is a blocker; what is wrong with the constants is still found out.
     const types = scans.length === 0 ? (['timestamptz'] as const) : scans.map(({ column }) => column.timeType);
+    let first: WindowMeaning | null = null;
     for (const [at, column] of types.entries()) {
       if (column === null) {
         const { name = '', type = '' } = scans[at]?.column ?? {};
@@ -145,8 +181,15 @@ function meaningsOf({ calls }: WindowTrace, sessionZone: string): WindowMeaning[
       const meaning = windowMeaning({ call, functionName, wrappers, conversions, column }, sessionZone);
       if ('bad' in meaning) return { reason: meaning.bad, location: call.location, hopeless: true };
       if ('obstacle' in meaning) return no(call.location, meaning.obstacle);
-      meanings.push(meaning);
+      first ??= meaning;
+      if (describe(meaning) !== describe(first)) {
+        return no(
+          call.location,
+          'the branches of the UNION ALL give it times of different types; cast them to one type above the UNION ALL, or cut each branch by itself',
+        );
+      }
     }
+    if (first !== null) meanings.push(first);
   }
   return meanings;
 }

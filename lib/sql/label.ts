@@ -12,6 +12,26 @@ export interface WindowMeaning {
   readonly expression: readonly [string, string];
   readonly argumentType: 'timestamptz' | 'timestamp';
   readonly labelType: TimeColumnType;
+  /**
+   * How the label is read off the start of the window, step by step: windows of one spec with equal readings have equal labels,
+   * whatever the expression. Empty for the instant itself.
+   */
+  readonly reading: readonly string[];
+}
+
+/** The clock's reading in a zone. */
+export function wallReading(zone: string): string {
+  return isUtc(zone) ? 'wall UTC' : `wall ${zone.toLowerCase()}`;
+}
+
+/** Whether two window expressions give one label to the times of each window. */
+export function sameLabels(a: WindowMeaning, b: WindowMeaning): boolean {
+  return a.labelType === b.labelType && a.reading.join() === b.reading.join() && sameWindows(a.spec, b.spec);
+}
+
+function sameWindows(a: WindowSpec, b: WindowSpec): boolean {
+  if (a.kind === 'fixed' && b.kind === 'fixed') return a.size === b.size && (a.origin - b.origin) % a.size === 0n;
+  return a.kind === 'calendar' && b.kind === 'calendar' && a.unit === b.unit && sameZone(a.zone, b.zone);
 }
 
 /**
@@ -46,9 +66,20 @@ export function labelOf(
       wrapper.kind === 'cast'
         ? [`CAST(${before}`, `${after} AS pg_catalog.${to})`]
         : [`pg_catalog.timezone(${quoteString(zone)}, ${before}`, `${after})`];
-    current = { ...current, labelType: to, expression };
+    current = { ...current, labelType: to, expression, reading: readAs(current.reading, from, to, zone) };
   }
   return current;
+}
+
+function readAs(reading: readonly string[], from: TimeColumnType, to: TimeColumnType, zone: string): readonly string[] {
+  if (to === 'timestamptz') {
+    // Exact only off a clock that never changes.
+    const inUtc = isUtc(zone) && reading.at(-1) === wallReading('UTC');
+    return inUtc ? reading.slice(0, -1) : [...reading, `instant ${zone.toLowerCase()}`];
+  }
+  const wall = from === 'timestamptz' ? [...reading, wallReading(zone)] : reading;
+  if (to === 'date') return [...wall, 'date'];
+  return from === 'date' ? [...wall, 'midnight'] : wall;
 }
 
 /** Whether labels of different windows stay different. */

@@ -6,7 +6,7 @@ import type { QueryModel } from './query-model.ts';
 import { invalidQuery, type SourceText } from './source-text.ts';
 import { quoteString } from './sql-literal.ts';
 import { preserved } from './trace.ts';
-import { builtinName, isSetOperation, nameParts, nodesUnder } from './tree.ts';
+import { branchesOf, builtinName, isSetOperation, nameParts, nodesUnder } from './tree.ts';
 
 /** The output column of a recording query (`SELECT now() AS ts, …`) that is the time of the run. */
 export interface Recording {
@@ -33,8 +33,7 @@ export function findRecording(
   nows: readonly NowCall[],
 ): Recording | null {
   const search = { source, model, nows: new Map(nows.map((now) => [now.node, now])) };
-  let first = select;
-  while (isSetOperation(first) && first.larg !== undefined) first = first.larg;
+  const [first] = branchesOf(select);
   const found = (model.outputs(first) ?? []).flatMap(({ name }, index): Recording[] => {
     const time = name === UPDATE_AT ? null : outputTime(search, select, index, []);
     return time === null ? [] : [{ index, ...time }];

@@ -79,6 +79,14 @@ export function isSetOperation(select: SelectStmt): boolean {
   return select.op !== undefined && select.op !== 'SETOP_NONE';
 }
 
+/** The SELECTs and VALUES that set operations put together; the query itself where there are none. The first one names the columns. */
+export function branchesOf(select: SelectStmt): readonly [SelectStmt, ...SelectStmt[]] {
+  const { larg, rarg } = select;
+  if (!isSetOperation(select) || larg === undefined || rarg === undefined) return [select];
+  const [first, ...rest] = branchesOf(larg);
+  return [first, ...rest, ...branchesOf(rarg)];
+}
+
 /** Where an expression begins; -1 if the tree does not say. The location of an operator's node is that of the operator. */
 export function startOf(root: unknown): number {
   let first = -1;

@@ -3,7 +3,7 @@ import { parseInterval } from '../flow/interval.ts';
 import { isUtc } from '../flow/time-zone.ts';
 import { DAY, HOUR, type Instant, MINUTE, type Micros, SECOND } from '../window/instant.ts';
 import type { CalendarUnit, WindowSpec } from '../window/window-spec.ts';
-import { labelOf, type WindowMeaning } from './label.ts';
+import { labelOf, type WindowMeaning, wallReading } from './label.ts';
 import { stringLiteral } from './literal.ts';
 import { instantLiteral, intervalLiteral, quoteIdentifier, quoteString } from './sql-literal.ts';
 import { type Obstacle, type TimeValue, timeValue, zoneOf } from './time-value.ts';
@@ -71,6 +71,7 @@ function binned(
     expression: [`${name}(${intervalLiteral(stride)}, ${before}`, `${after}, ${instantLiteral(origin, value.type)})`],
     argumentType: value.argumentType,
     labelType: value.type,
+    reading: value.type === 'timestamp' ? [wallReading(value.zone)] : [],
   };
 }
 
@@ -180,6 +181,7 @@ function truncated(call: WindowCall, value: TimeValue, sessionZone: string): Fou
     expression: [`pg_catalog.date_trunc(${quoteString(name)}, ${before}`, `${after}${zoneArgument})`],
     argumentType: value.argumentType,
     labelType: value.type,
+    reading: value.type === 'timestamp' ? [wallReading(value.zone)] : [],
   };
 }
 

@@ -187,6 +187,28 @@ const ACCEPTED: readonly (readonly [query: string, options?: Record<string, unkn
   [
     "SELECT d, count(*) AS n FROM (SELECT DISTINCT date_trunc('day', at) AS d, device FROM readings) AS pairs GROUP BY 1",
   ],
+  [
+    "SELECT date_trunc('day', at) AS d, 'live' AS kind, device, count(*) AS n FROM readings GROUP BY 1, device UNION ALL SELECT date_trunc('day', a.at), 'old', a.device, count(*) FROM archive a GROUP BY 1, 3 ORDER BY d",
+  ],
+  [
+    "WITH r AS (SELECT * FROM readings) (SELECT 1 AS kind, date_trunc('hour', at) AS h, max(value) AS v FROM r GROUP BY h UNION ALL SELECT 2, date_trunc('hour', at), min(value) FROM r GROUP BY 2) UNION ALL SELECT DISTINCT 3, date_trunc('hour', at), value FROM archive",
+  ],
+  // An instant cut in UTC, and a reading of UTC's clock made an instant: one label by two expressions.
+  [
+    "SELECT date_trunc('hour', at) AS h, NULL AS kind, count(*) AS n FROM readings GROUP BY 1 UNION ALL SELECT date_bin('1 hour', local, '2000-01-01') AT TIME ZONE 'UTC', 'wall'::text, count(*) FROM archive GROUP BY 1",
+  ],
+  [
+    "SELECT d, true AS live, n FROM (SELECT date_trunc('day', at, 'Europe/Berlin') AS d, count(*) AS n FROM readings GROUP BY 1) AS x UNION ALL SELECT * FROM (SELECT date_trunc('day', at, 'europe/berlin') AS d, false AS live, count(*) AS n FROM archive GROUP BY 1) AS y",
+  ],
+  // A key of one branch is a plain value in the other.
+  [
+    "SELECT date_trunc('day', at) AS d, device, 0 AS kind FROM readings GROUP BY 1, 2 UNION ALL SELECT date_trunc('day', at), max(device), 1 FROM archive GROUP BY 1",
+  ],
+  // Branches that filter by columns of their own, one of them a date.
+  [
+    "SELECT date_trunc('month', at) AS m, 'a' AS kind, count(*) AS n FROM readings GROUP BY 1 UNION ALL SELECT date_trunc('month', day), 'b', count(*) FROM archive GROUP BY 1",
+    { time_zone: 'Europe/Berlin' },
+  ],
 ];
 
 describe('an accepted query', () => {

@@ -127,9 +127,9 @@ const inputs: fc.Arbitrary<Input> = fc
   .map(([from, wraps]) => wraps.reduce<Input>((input, wrap) => wrap(input), { from, ctes: [] }));
 
 /** Number of the shapes below. */
-const SHAPES = 6;
+const SHAPES = 8;
 
-/** The window at the top, or in a projection below; the aggregate at the top, or below a projection; DISTINCT for one, or above it. */
+/** The window at the top, or in a projection below; the aggregate at the top, or below a projection; DISTINCT for one, or above it; UNION ALL. */
 function topQuery({ from, ctes: list }: Input, window: string, shape: number): string {
   const head = list.length === 0 ? '' : `WITH ${list.join(', ')} `;
   switch (shape) {
@@ -143,6 +143,10 @@ function topQuery({ from, ctes: list }: Input, window: string, shape: number): s
       return `${head}SELECT DISTINCT k, ${window} AS w, v > 3 AS high FROM ${from} AS q (ts, k, v)`;
     case 4:
       return `${head}SELECT DISTINCT w, s FROM (SELECT ${window} AS w, k, sum(v) AS s FROM ${from} AS q (ts, k, v) GROUP BY 1, 2) AS p`;
+    case 5:
+      return `${head}SELECT ${window} AS w, 'all' AS kind, k, count(*) AS n FROM ${from} AS q (ts, k, v) GROUP BY 1, 3 UNION ALL SELECT ${window}, 'old', max(k), NULL FROM archive GROUP BY 1`;
+    case 6:
+      return `${head}(SELECT v AS s, ${window} AS w, 1 AS kind FROM ${from} AS q (ts, k, v) GROUP BY w, v UNION ALL SELECT DISTINCT v, ${window}, 2 FROM archive) UNION ALL SELECT s, w, 3 FROM (SELECT ${window} AS w, k, sum(v) AS s FROM readings AS q (ts, k, v) GROUP BY 1, 2) AS p GROUP BY 1, 2`;
     default:
       return `${head}SELECT ${window} AS w, k, array_agg(v ORDER BY v) AS vs FROM ${from} AS q (ts, k, v) GROUP BY ${window}, k`;
   }
@@ -198,6 +202,18 @@ describe('a query made of shapes that a filter passes', () => {
       { numRuns: 100 },
     );
   }, 120_000);
+});
+
+describe('branches of a UNION ALL that no constant tells apart', () => {
+  it('are refused, for they give a key twice', async () => {
+    const branch = (kind: string) =>
+      `SELECT date_trunc('day', ts) AS w, ${kind} AS kind, count(*) AS n FROM readings GROUP BY 1`;
+    const { compiled } = (await compile(`${branch("'a'")} UNION ALL ${branch("'b'")}`)).draft;
+    expect(compiled.keys.toSorted()).toEqual(['kind', 'w']);
+    const alike = `${branch("'a'")} UNION ALL ${branch("'a'")}`;
+    await expect(compile(alike)).rejects.toMatchObject({ message: expect.stringMatching(/rows of the same key/) });
+    expect(await rows(repeatedKeys(alike, compiled), 'UTC')).not.toEqual([]);
+  });
 });
 
 /** Rows of the query over each hand of `clean` filtered beforehand, together, and the rows of the whole query. */

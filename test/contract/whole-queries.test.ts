@@ -574,8 +574,8 @@ DELETE FROM trades WHERE id = 78`);
         ],
         [
           "SELECT date_trunc('hour', at) AS h, symbol FROM trades GROUP BY 1, 2 UNION ALL SELECT at, name FROM trades JOIN venues USING (venue)",
-          /set operation/,
-          '',
+          /only one side of the UNION ALL computes a window/,
+          "date_trunc('hour', at)",
         ],
         [
           "SELECT DISTINCT ON (symbol) symbol, date_trunc('hour', at) AS h FROM trades GROUP BY 1, 2 ORDER BY 1, 2 DESC",
