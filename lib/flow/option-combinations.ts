@@ -60,6 +60,7 @@ export function combinationWarnings(flow: Clauses & Pick<FlowDefinition, 'compil
       ? []
       : idle(OF_CATCHING_UP, "missed_ticks is not 'catch_up'")),
     ...(compiled.window === null ? idle(OF_WINDOWS, 'the flow runs whole') : []),
+    ...(compiled.history === null ? [] : idle(['on_delete'], 'a recording query keeps the rows of other runs anyway')),
     ...(compiled.window !== null && compiled.sources.every(({ timeColumn }) => timeColumn !== null)
       ? idle(['on_dimension_change'], 'no table is read whole')
       : []),

@@ -77,7 +77,7 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
   const compiledWindow = window === null ? null : windowOf(analysis, columns);
   const history = historyOf(analysis, columns);
   const keys = rowKey(keyNames(analysis, columns), input.options.key, columns, history?.column ?? null);
-  checkKeep(input, compiledWindow, keys);
+  if (compiledWindow === null && history === null) checkKeep(input, keys);
   if (sink !== null) checkSinkTable(sink, columns, keys);
   const compiled: CompiledQuery = {
     compiler: COMPILER_VERSION,
@@ -168,8 +168,8 @@ function keyNames(analysis: Analysis, columns: readonly QueryColumn[]): string[]
 }
 
 /** What a run no longer gives can only be kept apart from what it gives by a key. */
-function checkKeep({ options }: FlowInput, window: CompiledWindow | null, keys: readonly string[]): void {
-  if (options.onDelete !== 'keep' || window !== null || keys.length > 0) return;
+function checkKeep({ options }: FlowInput, keys: readonly string[]): void {
+  if (options.onDelete !== 'keep' || keys.length > 0) return;
   throw new SluiceError(
     'invalid_option',
     "on_delete = 'keep' needs a key: without one, the rows of a run take the place of all earlier ones. Name the columns that identify a row by the option key.",

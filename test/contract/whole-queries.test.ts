@@ -411,6 +411,12 @@ DELETE FROM trades WHERE id = 78`);
         expect(query.slice((error.details.position ?? 0) - 1)).toMatch(/^ROLLUP/);
       });
 
+      it('says that on_delete = keep changes nothing', async () => {
+        const query = 'SELECT now() AS ts, symbol FROM trades';
+        const { warnings } = await compile(query, { options: { on_delete: 'keep' } });
+        expect(warnings.join()).toMatch(/Without effect, because a recording query keeps .*: on_delete\./);
+      });
+
       it('is refused without an eval interval', async () => {
         const error = await refusal(compile('SELECT now() AS ts, count(*) AS n FROM trades', { eval_interval: null }));
         expect(error).toMatchObject({ code: 'invalid_query', details: { position: 8 } });
