@@ -3,36 +3,55 @@ import { type CreateMode, type CreateOutcome, createFlow, existing } from '../en
 import { applyChange, type FlowChange, isCommentOnly } from '../flow/flow-change.ts';
 import type { FlowInput } from '../flow/flow-input.ts';
 import { withoutPosition } from '../flow/text-position.ts';
-import { type CompiledFlow, compileFlow, type FlowDraft } from '../sql/compile-flow.ts';
-import type { Outcome } from './route.ts';
+import { compileFlow, type FlowDraft } from '../sql/compile-flow.ts';
+import type { Call, Outcome } from './route.ts';
 import { flowView } from './views.ts';
 
+/** A flow that has been analysed and not been brought into force. */
+export interface Prepared {
+  readonly draft: FlowDraft;
+  readonly warnings: readonly string[];
+}
+
 /** Analyses a flow, brings it into force, and answers with what it has become: 201 where it was not there before. */
-export async function createFromInput(engine: EngineDeps, input: FlowInput, mode: CreateMode): Promise<Outcome> {
-  if (mode === 'if_not_exists') {
-    const present = await definitionOf(engine, input.name);
-    if (present !== null) {
-      // The statement asks for nothing but that the flow is there; what it says of the flow is not looked at.
-      const made = await createFlow(engine, present, mode);
-      return answer(engine, made.outcome, made, present, []);
-    }
-  }
-  const { draft, warnings } = await compileFlow(input, engine.frontend(input.options.connection));
+export async function createFromInput(call: Call, input: FlowInput, mode: CreateMode): Promise<Outcome> {
+  const { engine } = call.deps;
+  const { draft, warnings } = await compiledInput(call, input, mode);
   const made = await createFlow(engine, draft, mode);
   return answer(engine, made.outcome, made, draft, warnings);
 }
 
 /** Changes what the change names and leaves the rest of the flow as it is. Throws `flow_not_found`. */
-export async function alterFlow(engine: EngineDeps, name: string, change: FlowChange): Promise<Outcome> {
-  const { definition } = existing(name, await engine.store.load(name, { limit: 1, order: 'newest' }));
-  const input = applyChange(definition, change);
-  const { draft, warnings }: Pick<CompiledFlow, 'draft' | 'warnings'> = isCommentOnly(change)
-    ? { draft: { ...definition, comment: input.comment }, warnings: [] }
-    : await compileFlow(input, engine.frontend(input.options.connection)).catch((error: unknown) => {
-        throw withoutPosition(error);
-      });
-  const made = await createFlow(engine, draft, 'or_replace', definition.generation);
+export async function alterFlow(call: Call, name: string, change: FlowChange): Promise<Outcome> {
+  const { engine } = call.deps;
+  const { draft, warnings, basedOn } = await altered(call, name, change);
+  const made = await createFlow(engine, draft, 'or_replace', basedOn);
   return answer(engine, 'altered', made, draft, warnings);
+}
+
+export async function compiledInput({ deps }: Call, input: FlowInput, mode: CreateMode): Promise<Prepared> {
+  // IF NOT EXISTS asks for nothing but that the flow is there; what is said of a flow that is there is not looked at.
+  const present = mode === 'if_not_exists' ? await definitionOf(deps.engine, input.name) : null;
+  if (present !== null) return { draft: present, warnings: [] };
+  return compileFlow(input, deps.engine.frontend(input.options.connection));
+}
+
+/** `basedOn`: the generation that was changed. */
+export async function altered(
+  { deps }: Call,
+  name: string,
+  change: FlowChange,
+): Promise<Prepared & { readonly basedOn: bigint }> {
+  const { engine } = deps;
+  const { definition } = existing(name, await engine.store.load(name, { limit: 1, order: 'newest' }));
+  const basedOn = definition.generation;
+  const input = applyChange(definition, change);
+  if (isCommentOnly(change)) return { draft: { ...definition, comment: input.comment }, warnings: [], basedOn };
+  try {
+    return { ...(await compileFlow(input, engine.frontend(input.options.connection))), basedOn };
+  } catch (error) {
+    throw withoutPosition(error);
+  }
 }
 
 async function answer(

@@ -2,20 +2,18 @@ import { z } from 'zod';
 import { existing } from '../engine/lifecycle.ts';
 import { flowChangeFromJson } from '../flow/flow-change.ts';
 import { flowInputFromJson } from '../flow/flow-input.ts';
-import { alterFlow, createFromInput } from './create-flow.ts';
+import { commands } from './commands.ts';
+import { dryRunParameters, dryRunQuery } from './dry-run-query.ts';
 import { flowBody, flowPatchBody } from './flow-schema.ts';
-import { drop, flush, pause, resume } from './life-cycle.ts';
 import { checkFlowName } from './names.ts';
 import {
   createdAnswer,
-  droppedAnswer,
+  dryRunOr,
   flowAnswer,
   flowsAnswer,
-  flushedAnswer,
   flushingAnswer,
   runsAnswer,
   stateAnswer,
-  statusAnswer,
 } from './response-schemas.ts';
 import { type Call, type Route, route } from './route.ts';
 import { strictObject } from './strict-object.ts';
@@ -66,13 +64,14 @@ export const flowRoutes: readonly Route[] = [
     summary: 'Creates or replaces a flow',
     description:
       'The same as CREATE OR REPLACE FLOW. The sink table is created where it is absent. A definition that computes something else makes every window dirty.',
-    query: noQuery,
+    query: dryRunQuery,
     body: flowBody,
     responses: {
-      200: { description: 'The flow was there, and now is as given.', schema: createdAnswer },
+      200: { description: 'The flow was there, and now is as given.', schema: dryRunOr.created },
       201: { description: 'The flow was created.', schema: createdAnswer },
     },
-    run: async ({ deps }, { name, body }) => createFromInput(deps.engine, flowInputFromJson(name, body), 'or_replace'),
+    run: (call, { name, query, body }) =>
+      commands(query.dryRun).create(call, flowInputFromJson(name, body), 'or_replace'),
   }),
   route({
     method: 'PATCH',
@@ -81,10 +80,11 @@ export const flowRoutes: readonly Route[] = [
     summary: 'Changes options of a flow',
     description:
       'The same as ALTER FLOW, as a JSON merge patch of what PUT takes: what is left out stays, null resets. The sink keeps its rows unless the change touches them; then every window is dirty.',
-    query: noQuery,
+    query: dryRunQuery,
     body: flowPatchBody,
-    responses: { 200: { description: 'The flow is changed.', schema: createdAnswer } },
-    run: ({ deps }, { name, body }) => alterFlow(deps.engine, checkFlowName(name), flowChangeFromJson(body)),
+    responses: { 200: { description: 'The flow is changed.', schema: dryRunOr.created } },
+    run: (call, { name, query, body }) =>
+      commands(query.dryRun).alter(call, checkFlowName(name), flowChangeFromJson(body)),
   }),
   route({
     method: 'DELETE',
@@ -92,14 +92,15 @@ export const flowRoutes: readonly Route[] = [
     operationId: 'dropFlow',
     summary: 'Drops a flow',
     query: strictObject({
+      ...dryRunParameters,
       sink: z
         .enum(['keep', 'drop'])
         .optional()
         .describe('`drop` drops the sink table too; it is kept where this is left out.'),
     }),
     body: null,
-    responses: { 200: { description: 'The flow is gone.', schema: droppedAnswer } },
-    run: (call, { name, query }) => drop(call, checkFlowName(name), query.sink === 'drop'),
+    responses: { 200: { description: 'The flow is gone.', schema: dryRunOr.dropped } },
+    run: (call, { name, query }) => commands(query.dryRun).drop(call, checkFlowName(name), query.sink === 'drop'),
   }),
   route({
     method: 'POST',
@@ -108,23 +109,23 @@ export const flowRoutes: readonly Route[] = [
     summary: 'Brings a flow up to date now',
     description:
       'Marks everything from the expiry bound, or from the first row of source or sink, up to now; asks for a tick; and waits for at most 25 seconds.',
-    query: noQuery,
+    query: dryRunQuery,
     body: null,
     responses: {
-      200: { description: 'The sink is up to date.', schema: flushedAnswer },
+      200: { description: 'The sink is up to date.', schema: dryRunOr.flushed },
       202: { description: 'Ticks go on with it; the header Location tells where to look.', schema: flushingAnswer },
     },
-    run: (call, { name }) => flush(call, checkFlowName(name)),
+    run: (call, { name, query }) => commands(query.dryRun).flush(call, checkFlowName(name)),
   }),
   route({
     method: 'POST',
     path: '/flows/{name}/pause',
     operationId: 'pauseFlow',
     summary: 'Stops a flow; marks are kept',
-    query: noQuery,
+    query: dryRunQuery,
     body: null,
-    responses: { 200: { description: 'No plan runs any more.', schema: statusAnswer } },
-    run: (call, { name }) => pause(call, checkFlowName(name)),
+    responses: { 200: { description: 'No plan runs any more.', schema: dryRunOr.status } },
+    run: (call, { name, query }) => commands(query.dryRun).pause(call, checkFlowName(name)),
   }),
   route({
     method: 'POST',
@@ -132,10 +133,10 @@ export const flowRoutes: readonly Route[] = [
     operationId: 'resumeFlow',
     summary: 'Lets a flow run again',
     description: 'Also clears what blocked the flow, so that it is tried anew.',
-    query: noQuery,
+    query: dryRunQuery,
     body: null,
-    responses: { 200: { description: 'Plans run again.', schema: statusAnswer } },
-    run: (call, { name }) => resume(call, checkFlowName(name)),
+    responses: { 200: { description: 'Plans run again.', schema: dryRunOr.status } },
+    run: (call, { name, query }) => commands(query.dryRun).resume(call, checkFlowName(name)),
   }),
   route({
     method: 'GET',

@@ -10,7 +10,15 @@ export async function markReaders(
   table: TableName,
   change: Change,
 ): Promise<readonly MarkedFlow[]> {
-  const marked = await markTable(engine, connection, table, change);
+  return someReaders(await markTable(engine, connection, table, change), connection, table);
+}
+
+/** Throws `table_not_found` where there are none. */
+export function someReaders(
+  marked: readonly MarkedFlow[],
+  connection: string,
+  table: TableName,
+): readonly MarkedFlow[] {
   if (marked.length > 0) return marked;
   throw new SluiceError(
     'table_not_found',

@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { markFlow } from '../engine/marks.ts';
 import { DEFAULT_OPTIONS } from '../flow/options.ts';
-import { markReaders } from './mark-readers.ts';
+import { commands } from './commands.ts';
+import { dryRunParameters, dryRunQuery } from './dry-run-query.ts';
 import { changeOf, markBody } from './mark-schema.ts';
 import { checkFlowName, parseTablePath } from './names.ts';
-import { markedAnswer } from './response-schemas.ts';
+import { dryRunOr } from './response-schemas.ts';
 import { type Route, route } from './route.ts';
 import { strictObject } from './strict-object.ts';
-import { markedView } from './views.ts';
 
 const AFTER_COMMIT =
   'Mark after the rows are committed, never before: a plan that runs between the mark and the commit does not see the rows, and ' +
@@ -20,13 +19,10 @@ export const markRoutes: readonly Route[] = [
     operationId: 'markFlow',
     summary: 'Marks windows of one flow dirty',
     description: AFTER_COMMIT,
-    query: strictObject({}),
+    query: dryRunQuery,
     body: markBody,
-    responses: { 200: { description: 'The marks are stored.', schema: markedAnswer } },
-    run: async ({ deps }, { name, body }) => {
-      const marked = await markFlow(deps.engine, checkFlowName(name), changeOf(body));
-      return { status: 200, body: markedView([marked]) };
-    },
+    responses: { 200: { description: 'The marks are stored.', schema: dryRunOr.marked } },
+    run: (call, { name, query, body }) => commands(query.dryRun).markFlow(call, checkFlowName(name), changeOf(body)),
   }),
   route({
     method: 'POST',
@@ -35,6 +31,7 @@ export const markRoutes: readonly Route[] = [
     summary: 'Marks windows dirty in every flow that reads a table',
     description: AFTER_COMMIT,
     query: strictObject({
+      ...dryRunParameters,
       connection: z
         .string()
         .min(1)
@@ -43,15 +40,10 @@ export const markRoutes: readonly Route[] = [
         .describe(`Which database the table is in; \`${DEFAULT_OPTIONS.connection}\` where it is left out.`),
     }),
     body: markBody,
-    responses: { 200: { description: 'The marks are stored.', schema: markedAnswer } },
-    run: async ({ deps }, { name, query, body }) => {
-      const marked = await markReaders(
-        deps.engine,
-        query.connection ?? DEFAULT_OPTIONS.connection,
-        parseTablePath(name),
-        changeOf(body),
-      );
-      return { status: 200, body: markedView(marked) };
+    responses: { 200: { description: 'The marks are stored.', schema: dryRunOr.marked } },
+    run: (call, { name, query, body }) => {
+      const connection = query.connection ?? DEFAULT_OPTIONS.connection;
+      return commands(query.dryRun).markTable(call, connection, parseTablePath(name), changeOf(body));
     },
   }),
 ];

@@ -36,6 +36,10 @@ export const errorAnswer = answer(
   }),
 );
 
+const sources = z
+  .array(tableName.extend({ time_column: z.string().nullable() }))
+  .describe('Tables that the query reads; null: this one is read whole by each plan.');
+
 export const flowAnswer = answer(
   'Flow',
   z.strictObject({
@@ -56,7 +60,7 @@ export const flowAnswer = answer(
       })
       .nullable()
       .describe('null: the query has no window expression and is run whole.'),
-    sources: z.array(tableName.extend({ time_column: z.string().nullable() })),
+    sources,
     columns: z.array(z.strictObject({ name: z.string(), type: z.string() })),
     keys: z.array(z.string()).describe('Columns that identify a row of the sink.'),
     generation: integer64.describe('The epoch at which this definition took effect.'),
@@ -75,7 +79,7 @@ export const createdAnswer = answer(
   }),
 );
 
-export const droppedAnswer = answer(
+const droppedAnswer = answer(
   'DroppedFlow',
   z.strictObject({
     outcome: z.enum(['dropped', 'absent']),
@@ -99,12 +103,9 @@ export const flowsAnswer = answer(
   }),
 );
 
-export const statusAnswer = answer(
-  'FlowStatus',
-  z.strictObject({ name: z.string(), status: z.enum(['active', 'paused']) }),
-);
+const statusAnswer = answer('FlowStatus', z.strictObject({ name: z.string(), status: z.enum(['active', 'paused']) }));
 
-export const flushedAnswer = answer(
+const flushedAnswer = answer(
   'Flushed',
   z.strictObject({ affected_rows: integer64.describe('Rows inserted, updated and deleted in the sink meanwhile.') }),
 );
@@ -114,11 +115,51 @@ export const flushingAnswer = answer(
   z.strictObject({ state: z.string().describe('Path that tells how far it is.'), message: z.string() }),
 );
 
+export const dryRunAnswer = answer(
+  'DryRun',
+  z
+    .strictObject({
+      dry_run: z.literal(true),
+      flows: z.array(
+        z.strictObject({
+          name: z.string(),
+          outcome: z
+            .enum(['created', 'replaced', 'altered', 'exists', 'dropped', 'paused', 'resumed', 'flushed', 'marked'])
+            .describe('What would become of the flow.'),
+          rebuild: z.boolean().describe('Every window would be dirty, so that the sink is computed anew.'),
+          rebuild_reason: z.string().nullable(),
+          sink: tableName.extend({ becomes: z.enum(['created', 'kept', 'dropped']) }),
+          windows: z
+            .strictObject({
+              ranges: z.array(range).describe('The first of them, earliest first.'),
+              more: z.boolean().describe('There are more than `ranges` holds.'),
+              count: integer64
+                .nullable()
+                .describe(
+                  'Windows in `ranges`, from their mean length where a calendar cuts them; null: the flow runs whole.',
+                ),
+            })
+            .describe(
+              'What would become dirty; of a flow that is dropped, paused or resumed, what is dirty and would be forgotten, wait or run.',
+            ),
+          inputs: sources,
+        }),
+      ),
+      warnings: z.array(z.string()),
+    })
+    .describe('What the call would touch. Nothing was changed.'),
+);
+
+/** Answers with status 200 of a call that takes `dryRun`. */
+function orDryRun<S extends z.ZodType>(id: string, schema: S) {
+  return answer(id, z.union([schema, dryRunAnswer]));
+}
+
 const absentAnswer = answer('AbsentFlow', z.strictObject({ outcome: z.literal('absent'), name: z.string() }));
 
 export const sqlAnswer = answer(
   'SqlAnswer',
-  z.union([rowsAnswer, createdAnswer, droppedAnswer, absentAnswer, statusAnswer, flushedAnswer]),
+  z.union([rowsAnswer, createdAnswer, droppedAnswer, absentAnswer, statusAnswer, flushedAnswer, dryRunAnswer]),
 );
 
 export const markedAnswer = answer(
@@ -198,3 +239,11 @@ export const runsAnswer = answer(
     cursor: z.string().optional().describe('Give it back to get the next page; absent on the last one.'),
   }),
 );
+
+export const dryRunOr = {
+  created: orDryRun('CreatedFlowOrDryRun', createdAnswer),
+  dropped: orDryRun('DroppedFlowOrDryRun', droppedAnswer),
+  status: orDryRun('FlowStatusOrDryRun', statusAnswer),
+  flushed: orDryRun('FlushedOrDryRun', flushedAnswer),
+  marked: orDryRun('MarkedOrDryRun', markedAnswer),
+};

@@ -5,8 +5,8 @@ import { SluiceError } from '../errors.ts';
 import { parseStatement, renderCreateFlow, STATEMENT_NAMES } from '../flow/statement.ts';
 import { shiftPosition } from '../flow/text-position.ts';
 import type { FlowListing } from '../store/flow-store.ts';
-import { alterFlow, createFromInput } from './create-flow.ts';
-import { drop, flush, pause, resume } from './life-cycle.ts';
+import { commands } from './commands.ts';
+import { DRY_RUN } from './dry-run-query.ts';
 import { createdAnswer, flushingAnswer, sqlAnswer } from './response-schemas.ts';
 import { type Call, type Outcome, route } from './route.ts';
 import { strictObject } from './strict-object.ts';
@@ -30,38 +30,40 @@ export const sqlRoute = route({
         `the statement has more than ${SQL_LIMIT_BYTES} bytes; shorten it`,
       )
       .describe(`At most ${SQL_LIMIT_BYTES} bytes, of which the query may take 64 KB.`),
+    dryRun: z.boolean().optional().describe(DRY_RUN),
   }),
   responses: {
     200: { description: 'Rows, or what became of the flow.', schema: sqlAnswer },
     201: { description: 'The flow was created.', schema: createdAnswer },
     202: { description: 'A flush that goes on; the header Location tells where to look.', schema: flushingAnswer },
   },
-  run: (call, { body }) => runStatement(call, body.sql),
+  run: (call, { body }) => runStatement(call, body.sql, body.dryRun === true),
 });
 
-async function runStatement(call: Call, sql: string): Promise<Outcome> {
+async function runStatement(call: Call, sql: string, dryRun: boolean): Promise<Outcome> {
   const { engine } = call.deps;
   const statement = parseStatement(sql);
+  const command = commands(dryRun);
   switch (statement.kind) {
     case 'create_flow':
       // Positions are counted in the query; the user sent a statement.
-      return createFromInput(engine, statement.input, statement.mode).catch((error: unknown) => {
+      return command.create(call, statement.input, statement.mode).catch((error: unknown) => {
         throw shiftPosition(error, statement.queryOffset);
       });
     case 'alter_flow': {
       const { name, change, ifExists } = statement;
-      return orAbsent(alterFlow(engine, name, change), ifExists, { outcome: 'absent', name });
+      return orAbsent(command.alter(call, name, change), ifExists, { outcome: 'absent', name });
     }
     case 'drop_flow': {
       const { name, dropSink, ifExists } = statement;
-      return orAbsent(drop(call, name, dropSink), ifExists, { outcome: 'absent', name, sink: null });
+      return orAbsent(command.drop(call, name, dropSink), ifExists, { outcome: 'absent', name, sink: null });
     }
     case 'pause_flow':
-      return pause(call, statement.name);
+      return command.pause(call, statement.name);
     case 'resume_flow':
-      return resume(call, statement.name);
+      return command.resume(call, statement.name);
     case 'flush_flow':
-      return flush(call, statement.name);
+      return command.flush(call, statement.name);
     case 'show_flows': {
       const flows = (await allFlows(engine)).filter(({ name }) => statement.shows(name));
       return rows(

@@ -3,7 +3,7 @@ import { effectiveDirty } from '../engine/effective-dirty.ts';
 import { nextGridTime } from '../engine/grid.ts';
 import type { MarkedFlow } from '../engine/marks.ts';
 import { leaseIsActive } from '../engine/state.ts';
-import type { CompiledWindow, FlowDefinition } from '../flow/definition.ts';
+import type { CompiledQuery, CompiledWindow, FlowDefinition } from '../flow/definition.ts';
 import { formatInterval } from '../flow/interval.ts';
 import { shownOptions } from '../flow/options.ts';
 import { renderCreateFlow } from '../flow/statement.ts';
@@ -30,12 +30,16 @@ export function flowView(definition: FlowDefinition): z.output<typeof flowAnswer
     eval_interval: evalInterval === null ? null : formatInterval(evalInterval),
     options: shownOptions(options),
     window: compiled.window === null ? null : windowView(compiled.window),
-    sources: compiled.sources.map(({ schema, table, timeColumn }) => ({ schema, table, time_column: timeColumn })),
+    sources: inputsView(compiled),
     columns: sinkColumns.map((column) => ({ name: column.name, type: column.type })),
     keys: [...compiled.keys],
     generation: String(definition.generation),
     sql: renderCreateFlow(definition),
   };
+}
+
+export function inputsView({ sources }: Pick<CompiledQuery, 'sources'>): z.output<typeof flowAnswer>['sources'] {
+  return sources.map(({ schema, table, timeColumn }) => ({ schema, table, time_column: timeColumn }));
 }
 
 function windowView({ column, spec }: CompiledWindow): NonNullable<z.output<typeof flowAnswer>['window']> {
@@ -137,7 +141,7 @@ export function runView(run: RunRecord): z.output<typeof runsAnswer>['runs'][num
   };
 }
 
-function rangeView({ start, end }: TimeRange): [string, string] {
+export function rangeView({ start, end }: TimeRange): [string, string] {
   return [formatInstant(start), formatInstant(end)];
 }
 

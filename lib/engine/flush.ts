@@ -26,17 +26,7 @@ const LONGEST_WAIT_MS = 1_000;
  */
 export async function flushFlow(deps: EngineDeps, flow: string, { waitMs }: { waitMs: number }): Promise<FlushOutcome> {
   const end = plus(deps.clock(), BigInt(waitMs) * 1000n);
-  const before = existing(flow, await load(deps, flow));
-  if (before.state.status === 'paused') {
-    throw new SluiceError('conflict', `flow ${flow} is paused; resume it first`);
-  }
-  if (before.state.blocked !== null) {
-    throw new SluiceError(
-      'conflict',
-      `flow ${flow} is blocked: ${before.state.blocked.message}; mend that and resume it`,
-    );
-  }
-  const range = await flushRange(deps, before.definition);
+  const { before, range } = await wouldFlush(deps, flow);
   if (range === null) return { done: true, rowsWritten: 0n };
   await deps.store.markDirty([{ flow, range }]);
   await deps.schedule.requestTick(flow, 'flush');
@@ -52,6 +42,24 @@ export async function flushFlow(deps: EngineDeps, flow: string, { waitMs }: { wa
     if (isDone(loaded, range)) return { done: true, rowsWritten: written(before.state, loaded.state) };
   }
   return { done: false };
+}
+
+/** What {@link flushFlow} would mark, null for nothing, and the flow as it is; with the same refusals. */
+export async function wouldFlush(
+  deps: EngineDeps,
+  flow: string,
+): Promise<{ readonly before: ReturnType<typeof existing>; readonly range: TimeRange | null }> {
+  const before = existing(flow, await load(deps, flow));
+  if (before.state.status === 'paused') {
+    throw new SluiceError('conflict', `flow ${flow} is paused; resume it first`);
+  }
+  if (before.state.blocked !== null) {
+    throw new SluiceError(
+      'conflict',
+      `flow ${flow} is blocked: ${before.state.blocked.message}; mend that and resume it`,
+    );
+  }
+  return { before, range: await flushRange(deps, before.definition) };
 }
 
 async function flushRange(deps: EngineDeps, definition: FlowDefinition): Promise<TimeRange | null> {

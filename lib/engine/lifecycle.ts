@@ -15,6 +15,12 @@ export interface CreateOutcome extends Rebuild {
   readonly outcome: 'created' | 'replaced' | 'exists';
 }
 
+const LEFT_ALONE: CreateOutcome = {
+  outcome: 'exists',
+  rebuild: false,
+  reason: 'the flow is there already, and stays as it is',
+};
+
 /** The shortest period of the clock. */
 const CLOCK_SECONDS = 60;
 
@@ -37,12 +43,10 @@ export async function createFlow(
     if (mode === 'create') throw flowExists(draft.name);
     if (mode === 'if_not_exists') {
       await startClock(deps, draft);
-      return { outcome: 'exists', rebuild: false, reason: 'the flow is there already, and stays as it is' };
+      return LEFT_ALONE;
     }
   }
-  const holder = await deps.store.sinkHolder(draft.options.connection, draft.sink);
-  if (holder !== null && holder !== draft.name && !(await claimIsVoid(deps, holder, draft)))
-    throw sinkTaken(draft, holder);
+  await refuseTakenSink(deps, draft);
   const frontend = deps.frontend(draft.options.connection);
   await proveFence(frontend, draft.name, before?.state.epoch ?? 0n);
   const sinkIsNew = (await frontend.describeSink(draft.sink)) === null;
@@ -71,6 +75,24 @@ export async function createFlow(
   await startClock(deps, draft);
   await deps.schedule.requestTick(draft.name, 'created');
   return { outcome: exists(taken.loaded) ? 'replaced' : 'created', ...change };
+}
+
+/**
+ * What {@link createFlow} would answer, and whether it would create the sink; nothing is written. Throws what it refuses before it
+ * writes: `flow_exists`, `sink_taken`.
+ */
+export async function wouldCreate(
+  deps: EngineDeps,
+  draft: FlowDraft,
+  mode: CreateMode,
+): Promise<CreateOutcome & { readonly sinkIsNew: boolean }> {
+  const before = await deps.store.load(draft.name, { limit: 1, order: 'newest' });
+  if (exists(before) && mode === 'create') throw flowExists(draft.name);
+  if (exists(before) && mode === 'if_not_exists') return { ...LEFT_ALONE, sinkIsNew: false };
+  await refuseTakenSink(deps, draft);
+  const sinkIsNew = (await deps.frontend(draft.options.connection).describeSink(draft.sink)) === null;
+  const outcome = exists(before) ? 'replaced' : 'created';
+  return { outcome, ...changeOf(before, draft, sinkIsNew), sinkIsNew };
 }
 
 /**
@@ -188,6 +210,12 @@ function flowNotFound(flow: string): SluiceError {
 async function startClock(deps: EngineDeps, definition: Pick<FlowDefinition, 'name' | 'evalInterval'>): Promise<void> {
   const seconds = definition.evalInterval === null ? CLOCK_SECONDS : Number(definition.evalInterval / 1_000_000n);
   await deps.schedule.put(definition.name, seconds);
+}
+
+async function refuseTakenSink(deps: EngineDeps, draft: FlowDraft): Promise<void> {
+  const holder = await deps.store.sinkHolder(draft.options.connection, draft.sink);
+  if (holder !== null && holder !== draft.name && !(await claimIsVoid(deps, holder, draft)))
+    throw sinkTaken(draft, holder);
 }
 
 async function claimSink(deps: EngineDeps, draft: FlowDraft): Promise<void> {

@@ -21,14 +21,9 @@ export interface MarkedFlow {
 
 /** Marks windows of one flow dirty. A flow without windows is run whole at its next tick. Throws `flow_not_found`. */
 export async function markFlow(deps: EngineDeps, flow: string, change: Change): Promise<MarkedFlow> {
-  const { definition } = existing(flow, await deps.store.load(flow, { limit: 1, order: 'newest' }));
-  const { window } = definition.compiled;
-  const marked =
-    window === null
-      ? [ALL_TIME]
-      : dirtyRanges({ flow, window: window.spec, expireAfter: definition.expireAfter }, change, deps.clock());
-  await deps.store.markDirty(marked.map((range) => ({ flow, range })));
-  return { flow, marked };
+  const marks = await marksOfFlow(deps, flow, change);
+  await writeMarks(deps, [marks]);
+  return marks;
 }
 
 /** Marks windows of every flow that reads a table by time. The answer names also those that it dirties nothing of. */
@@ -38,15 +33,40 @@ export async function markTable(
   table: TableName,
   change: Change,
 ): Promise<readonly MarkedFlow[]> {
+  const marks = await marksOfTable(deps, connection, table, change);
+  await writeMarks(deps, marks);
+  return marks;
+}
+
+/** What {@link markFlow} would write. */
+export async function marksOfFlow(deps: EngineDeps, flow: string, change: Change): Promise<MarkedFlow> {
+  const { definition } = existing(flow, await deps.store.load(flow, { limit: 1, order: 'newest' }));
+  const { window } = definition.compiled;
+  const marked =
+    window === null
+      ? [ALL_TIME]
+      : dirtyRanges({ flow, window: window.spec, expireAfter: definition.expireAfter }, change, deps.clock());
+  return { flow, marked };
+}
+
+/** What {@link markTable} would write. */
+export async function marksOfTable(
+  deps: EngineDeps,
+  connection: string,
+  table: TableName,
+  change: Change,
+): Promise<readonly MarkedFlow[]> {
   const now = deps.clock();
   const readers = await deps.store.readersOf(connection, table);
-  const marked = readers.map((reader) => ({ flow: reader.flow, marked: dirtyRanges(reader, change, now) }));
-  await deps.store.markDirty(marked.flatMap(({ flow, marked: ranges }) => ranges.map((range) => ({ flow, range }))));
-  return marked;
+  return readers.map((reader) => ({ flow: reader.flow, marked: dirtyRanges(reader, change, now) }));
+}
+
+async function writeMarks({ store }: EngineDeps, marks: readonly MarkedFlow[]): Promise<void> {
+  await store.markDirty(marks.flatMap(({ flow, marked }) => marked.map((range) => ({ flow, range }))));
 }
 
 /** The windows of a change: aligned outwards, joined where they touch, without those that are expired. */
-function dirtyRanges(reader: TableReader, change: Change, now: Instant): readonly TimeRange[] {
+export function dirtyRanges(reader: TableReader, change: Change, now: Instant): readonly TimeRange[] {
   const spec = reader.window;
   if (spec === null) return [];
   const windows = [

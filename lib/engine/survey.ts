@@ -1,5 +1,4 @@
-import type { FlowDefinition } from '../flow/definition.ts';
-import type { FirstAndLast, Frontend } from '../frontend/frontend.ts';
+import type { FirstAndLast, Frontend, Surveyed } from '../frontend/frontend.ts';
 import { INSTANT_MAX } from '../window/instant.ts';
 import { ALL_TIME, type TimeRange } from '../window/time-range.ts';
 import type { WindowSpec } from '../window/window-spec.ts';
@@ -9,7 +8,7 @@ import type { Survey } from './planner.ts';
 /** Asks the frontend where inside `within` the source or the sink has rows. */
 export async function takeSurvey(
   frontend: Frontend,
-  definition: FlowDefinition,
+  definition: Surveyed,
   within: TimeRange,
   budgetMs: number,
 ): Promise<Survey> {

@@ -102,7 +102,7 @@ export interface Frontend {
    * null where there is none.
    */
   timeRange(
-    definition: Pick<FlowDefinition, 'sink' | 'compiled' | 'options'>,
+    definition: Surveyed,
     within: TimeRange,
     budgetMs: number,
   ): Promise<{ readonly source: FirstAndLast | null; readonly sink: FirstAndLast | null }>;
@@ -117,6 +117,9 @@ export interface Frontend {
    */
   run(plan: PlanRequest): Promise<PlanResult>;
 }
+
+/** `sink` is null where there is no such table yet. */
+export type Surveyed = Pick<FlowDefinition, 'compiled' | 'options'> & { readonly sink: TableName | null };
 
 /** Both belong to it. */
 export interface FirstAndLast {

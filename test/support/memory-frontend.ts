@@ -183,7 +183,7 @@ export function createMemoryFrontend(
           within,
         ),
         sink: firstAndLast(
-          [...database.sink(definition.sink).values()].map((row) => row.label),
+          [...(definition.sink === null ? [] : database.sink(definition.sink).values())].map((row) => row.label),
           within,
         ),
       })),

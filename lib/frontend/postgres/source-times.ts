@@ -2,7 +2,7 @@ import { SluiceError } from '../../errors.ts';
 import type { CompiledQuery, CompiledSource, CompiledWindow, FlowDefinition } from '../../flow/definition.ts';
 import { DAY, INSTANT_MAX, INSTANT_MIN, type Instant, instant, type Micros } from '../../window/instant.ts';
 import type { TimeRange } from '../../window/time-range.ts';
-import type { FirstAndLast } from '../frontend.ts';
+import type { FirstAndLast, Surveyed } from '../frontend.ts';
 import { ask, questionSettings } from './ask.ts';
 import type { Connections, Row } from './connections.ts';
 import { labelAt, timeFilter } from './query-text.ts';
@@ -51,7 +51,7 @@ WHERE a.attrelid = ${quoteLiteral(quoteTable(source))}::regclass AND a.attname =
 /** One question for all sources and the sink; each side of each is one step into an index, where there is one. */
 export async function timeRange(
   connections: Connections,
-  { sink, compiled, options }: Pick<FlowDefinition, 'sink' | 'compiled' | 'options'>,
+  { sink, compiled, options }: Surveyed,
   within: TimeRange,
   budgetMs: number,
 ): Promise<{ readonly source: FirstAndLast | null; readonly sink: FirstAndLast | null }> {
@@ -65,7 +65,7 @@ export async function timeRange(
   const statement = `SELECT min(o.first) AS first, max(o.last) AS last, NULL AS skew FROM (
 ${sources.join('\nUNION ALL\n')}
 ) AS o UNION ALL
-${labelsOfSink(quoteTable(sink), window, within)}`;
+${sink === null ? "SELECT NULL, NULL, '0'" : labelsOfSink(quoteTable(sink), window, within)}`;
   const rows = await ask(
     connections,
     questionSettings(budgetMs, options.timeZone),

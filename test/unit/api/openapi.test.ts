@@ -59,9 +59,13 @@ describe('openapi.json', () => {
       document().paths[path][method].parameters.map(
         ({ in: where, name }: { in: string; name: string }) => `${where} ${name}`,
       );
-    expect(parameters('/tables/{table}/dirty-windows', 'post')).toEqual(['path table', 'query connection']);
+    expect(parameters('/tables/{table}/dirty-windows', 'post')).toEqual([
+      'path table',
+      'query dryRun',
+      'query connection',
+    ]);
     expect(parameters('/flows/{name}/runs', 'get')).toEqual(['path name', 'query limit', 'query cursor']);
-    expect(parameters('/flows/{name}', 'delete')).toEqual(['path name', 'query sink']);
+    expect(parameters('/flows/{name}', 'delete')).toEqual(['path name', 'query dryRun', 'query sink']);
     expect(parameters('/flows', 'get')).toEqual(['query limit', 'query cursor']);
   });
 

@@ -1,0 +1,132 @@
+import type { z } from 'zod';
+import { countWindows, rangesOfEverything, waitingRanges } from '../engine/dry-run.ts';
+import { wouldFlush } from '../engine/flush.ts';
+import { type CreateMode, existing, wouldCreate } from '../engine/lifecycle.ts';
+import { type Change, type MarkedFlow, marksOfFlow, marksOfTable } from '../engine/marks.ts';
+import type { FlowDefinition, TableName } from '../flow/definition.ts';
+import type { FlowChange } from '../flow/flow-change.ts';
+import type { FlowInput } from '../flow/flow-input.ts';
+import type { TimeRange } from '../window/time-range.ts';
+import { altered, compiledInput, type Prepared } from './create-flow.ts';
+import { someReaders } from './mark-readers.ts';
+import type { dryRunAnswer } from './response-schemas.ts';
+import type { Call, Outcome } from './route.ts';
+import { inputsView, rangeView } from './views.ts';
+
+// Calls that were asked what they would do: they read, write nothing, and refuse what the call itself would refuse at once.
+
+/** Ranges of one flow in an answer. */
+const RANGES_SHOWN = 100;
+
+type FlowDryRun = z.output<typeof dryRunAnswer>['flows'][number];
+
+export async function dryCreate(call: Call, input: FlowInput, mode: CreateMode): Promise<Outcome> {
+  return dryPrepared(call, await compiledInput(call, input, mode), mode, null);
+}
+
+export async function dryAlter(call: Call, name: string, change: FlowChange): Promise<Outcome> {
+  return dryPrepared(call, await altered(call, name, change), 'or_replace', 'altered');
+}
+
+async function dryPrepared(
+  call: Call,
+  { draft, warnings }: Prepared,
+  mode: CreateMode,
+  shown: 'altered' | null,
+): Promise<Outcome> {
+  const { engine } = call.deps;
+  const { outcome, rebuild, reason, sinkIsNew } = await wouldCreate(engine, draft, mode);
+  const ranges = rebuild ? await rangesOfEverything(engine, draft, sinkIsNew) : [];
+  return answer(warnings, [
+    {
+      ...flowOf(draft, ranges, false),
+      outcome: shown ?? outcome,
+      rebuild,
+      rebuild_reason: reason,
+      sink: sinkOf(draft, sinkIsNew ? 'created' : 'kept'),
+    },
+  ]);
+}
+
+export async function dryDrop(call: Call, name: string, dropSink: boolean): Promise<Outcome> {
+  return dryWaiting(call, name, 'dropped', dropSink ? 'dropped' : 'kept');
+}
+
+export function dryPause(call: Call, name: string): Promise<Outcome> {
+  return dryWaiting(call, name, 'paused', 'kept');
+}
+
+export function dryResume(call: Call, name: string): Promise<Outcome> {
+  return dryWaiting(call, name, 'resumed', 'kept');
+}
+
+/** The windows are those that wait: they would be forgotten, kept, or run. */
+async function dryWaiting(
+  { deps }: Call,
+  name: string,
+  outcome: 'dropped' | 'paused' | 'resumed',
+  sink: 'kept' | 'dropped',
+): Promise<Outcome> {
+  const loaded = existing(name, await deps.engine.store.load(name, { limit: 100, order: 'newest' }));
+  const { definition, more } = loaded;
+  return answer([], [{ ...flowOf(definition, waitingRanges(loaded), more), outcome, sink: sinkOf(definition, sink) }]);
+}
+
+export async function dryFlush({ deps }: Call, name: string): Promise<Outcome> {
+  const { before, range } = await wouldFlush(deps.engine, name);
+  const ranges = range === null ? [] : [range];
+  return answer([], [{ ...flowOf(before.definition, ranges, false), outcome: 'flushed' }]);
+}
+
+export async function dryMarkFlow({ deps }: Call, name: string, change: Change): Promise<Outcome> {
+  return answerMarks({ deps }, [await marksOfFlow(deps.engine, name, change)]);
+}
+
+export async function dryMarkTable(
+  { deps }: Call,
+  connection: string,
+  table: TableName,
+  change: Change,
+): Promise<Outcome> {
+  const marks = await marksOfTable(deps.engine, connection, table, change);
+  return answerMarks({ deps }, someReaders(marks, connection, table));
+}
+
+async function answerMarks({ deps }: Pick<Call, 'deps'>, marks: readonly MarkedFlow[]): Promise<Outcome> {
+  const flows = await Promise.all(
+    marks.map(async ({ flow, marked }) => {
+      const { definition } = existing(flow, await deps.engine.store.load(flow, { limit: 1, order: 'newest' }));
+      return { ...flowOf(definition, marked, false), outcome: 'marked' as const };
+    }),
+  );
+  return answer([], flows);
+}
+
+function flowOf(
+  definition: Omit<FlowDefinition, 'generation'>,
+  ranges: readonly TimeRange[],
+  more: boolean,
+): Omit<FlowDryRun, 'outcome'> {
+  const { name, compiled } = definition;
+  return {
+    name,
+    rebuild: false,
+    rebuild_reason: null,
+    sink: sinkOf(definition, 'kept'),
+    windows: {
+      ranges: ranges.slice(0, RANGES_SHOWN).map(rangeView),
+      more: more || ranges.length > RANGES_SHOWN,
+      count: countWindows(compiled.window?.spec ?? null, ranges)?.toString() ?? null,
+    },
+    inputs: inputsView(compiled),
+  };
+}
+
+function sinkOf({ sink }: Pick<FlowDefinition, 'sink'>, becomes: FlowDryRun['sink']['becomes']): FlowDryRun['sink'] {
+  return { schema: sink.schema, table: sink.table, becomes };
+}
+
+function answer(warnings: readonly string[], flows: FlowDryRun[]): Outcome {
+  const body: z.output<typeof dryRunAnswer> = { dry_run: true, flows, warnings: [...warnings] };
+  return { status: 200, body };
+}
