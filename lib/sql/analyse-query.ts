@@ -18,7 +18,9 @@ import { type FoundWindow, findWindow } from './find-window.ts';
 import { resolveFunctions } from './functions.ts';
 import { aggregatesOf, keyColumns } from './group-keys.ts';
 import { rowMultiplier } from './multiplied-rows.ts';
+import type { NoWindow } from './no-window.ts';
 import { nowCalls } from './now-calls.ts';
+import { optionWindow } from './option-window.ts';
 import { orderIsIdle } from './order-by.ts';
 import { createQueryModel, type QueryModel } from './query-model.ts';
 import { parseQuery } from './query-shape.ts';
@@ -28,6 +30,7 @@ import { resolveRelations } from './resolve-relations.ts';
 import { refuseCastWords } from './run-time-words.ts';
 import { invalidQuery, type SourceText } from './source-text.ts';
 import { splice } from './splice.ts';
+import { branchesOf } from './tree.ts';
 
 /** All that is known of a query before the server has seen what becomes of it. */
 export interface Analysis {
@@ -157,21 +160,39 @@ function decideWindow(
   { evalInterval, expireAfter, options }: Wanted,
   warnings: string[],
 ): FoundWindow | null {
-  const found = findWindow(model, select, options.timeZone);
+  const own = findWindow(model, select, options.timeZone);
+  const { window, timeColumn } = options;
+  const given = window === null || timeColumn === null ? null : { ...options, window, timeColumn };
+  if (given !== null && 'meaning' in own) {
+    const column = JSON.stringify(model.outputs(branchesOf(select)[0])?.[own.index]?.name);
+    throw new SluiceError(
+      'invalid_option',
+      `The query computes its windows itself, in column ${column}; leave the options window and time_column out.`,
+    );
+  }
+  const found = given === null || hopeless(own) ? own : optionWindow(model, select, given);
   if ('reason' in found) {
     if (found.hopeless) throw invalidQuery(source, found.location, found.reason);
-    if (evalInterval === null) {
-      throw invalidQuery(source, found.location, found.reason, {
-        hint: 'With an EVAL INTERVAL the whole query is run every so often, and needs no window.',
-      });
+    if (given !== null) {
+      const hint = 'Without these options, and with an EVAL INTERVAL, the whole query is run every so often.';
+      throw invalidQuery(source, found.location, found.reason, { hint });
     }
+    if (evalInterval === null) throw invalidQuery(source, found.location, found.reason, { hint: hintFor(select) });
     if (expireAfter !== null) {
       throw invalidQuery(source, found.location, `EXPIRE AFTER needs a window: ${found.reason}`);
     }
     warnings.push(`The whole query is run at every eval interval: ${found.reason}.`);
     return null;
   }
-  if (!usesNow) return found;
+  if (!usesNow) {
+    if (given !== null && found.keys.length === 0 && !given.key.includes(given.timeColumn)) {
+      const key = given.key.join(', ');
+      warnings.push(
+        `A row is known by (${key}) alone: should the query give one key in two windows, the sink holds the row of the later plan. Add ${given.timeColumn} to key if that is not meant.`,
+      );
+    }
+    return found;
+  }
   if (expireAfter !== null) {
     throw invalidQuery(
       source,
@@ -181,6 +202,16 @@ function decideWindow(
   }
   warnings.push('The whole query is run at every eval interval: with now() in it, windows change without a mark.');
   return null;
+}
+
+function hopeless(found: FoundWindow | NoWindow): boolean {
+  return 'reason' in found && found.hopeless;
+}
+
+function hintFor(select: SelectStmt): string {
+  const whole = 'With an EVAL INTERVAL the whole query is run every so often, and needs no window.';
+  if (select.groupClause !== undefined) return whole;
+  return `A query that does not aggregate is cut by options: WITH (window = '1 hour', time_column = time, key = (id)), where time is a column of a table, passed up as it is. ${whole}`;
 }
 
 /** Of a query that is run whole. A row's key is taken only where it is certain. */

@@ -76,7 +76,9 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
 
   const compiledWindow = window === null ? null : windowOf(analysis, columns);
   const history = historyOf(analysis, columns);
-  const keys = rowKey(keyNames(analysis, columns), input.options.key, columns, history?.column ?? null);
+  const known = keyNames(analysis, columns);
+  const label = compiledWindow?.column ?? null;
+  const keys = rowKey(known, input.options.key, columns, history?.column ?? null, label);
   if (compiledWindow === null && history === null) checkKeep(input, keys);
   if (sink !== null) checkSinkTable(sink, columns, keys);
   const compiled: CompiledQuery = {
@@ -130,7 +132,8 @@ function windowOf(analysis: Analysis, columns: readonly QueryColumn[]): Compiled
   if (window === null) return null;
   const column = columns[window.index];
   const { spec, expression, argumentType, labelType } = window.meaning;
-  if (column?.type !== LABEL_TYPES[labelType]) {
+  // A column of a table may have a precision.
+  if (column?.type.replace(/\(\d\)/, '') !== LABEL_TYPES[labelType]) {
     const location = namedOutputs(analysis)?.[window.index]?.location;
     throw invalidQuery(
       source,

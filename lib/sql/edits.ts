@@ -1,12 +1,12 @@
 import type { ColumnRef, FuncCall, RangeVar, SelectStmt } from 'libpg-query';
 import type { QueryHole } from '../flow/definition.ts';
 import type { FunctionFamily, Relation } from '../frontend/frontend.ts';
-import type { ScanFilter } from './find-window.ts';
 import type { NowCall } from './now-calls.ts';
 import { orderByRange } from './order-by.ts';
 import { parseText } from './pg-query.ts';
 import { relationText } from './relation-text.ts';
 import type { Replacement } from './rewrite.ts';
+import type { ScanFilter } from './scan-filters.ts';
 import { closingBracket, invalidQuery, type SourceText, tokenIndexAt, tokenIs } from './source-text.ts';
 import type { Edit } from './splice.ts';
 import { quoteIdentifier } from './sql-literal.ts';

@@ -1,22 +1,17 @@
 import type { RangeVar, SelectStmt } from 'libpg-query';
-import type { TimeColumnType } from '../flow/definition.ts';
 import { columnName, UNNAMED } from './column-name.ts';
 import { type Aggregate, aggregatesOf, keyColumns } from './group-keys.ts';
 import { sameLabels, type WindowMeaning } from './label.ts';
 import { rowMultiplier } from './multiplied-rows.ts';
+import { type NoWindow, no } from './no-window.ts';
 import type { GroupItem, QueryModel } from './query-model.ts';
-import { type Blocker, type Scan, traceWindow, type WindowTrace } from './trace.ts';
+import { filtersOf, halfFiltered, type ScanFilter } from './scan-filters.ts';
+import { traceWindow, type WindowTrace } from './trace.ts';
 import { branchesOf, nameParts, startOf } from './tree.ts';
 import { distinguishingColumns } from './union-branches.ts';
 import { windowCall } from './window-call.ts';
 import { windowMeaning } from './window-definition.ts';
 import { unwrap } from './wrappers.ts';
-
-/** A column of a scan that is filtered by window. */
-export interface ScanFilter {
-  readonly scan: Scan;
-  readonly type: TimeColumnType;
-}
 
 export interface FoundWindow {
   readonly meaning: WindowMeaning;
@@ -27,14 +22,6 @@ export interface FoundWindow {
   readonly filters: ReadonlyMap<RangeVar, ScanFilter>;
   /** Other tables are joined above the aggregate, and may multiply its rows. */
   readonly joinedAbove: boolean;
-}
-
-/** Why the query has no window that a plan could be cut by. */
-export interface NoWindow {
-  readonly reason: string;
-  readonly location: number;
-  /** The query names a window that cannot be: no eval interval makes it right. */
-  readonly hopeless: boolean;
 }
 
 const NONE_IN_BRANCHES =
@@ -79,7 +66,7 @@ function judge(
 ): FoundWindow | NoWindow {
   const meanings = meaningsOf(trace, sessionZone);
   if ('reason' in meanings) return meanings;
-  const [blocked] = [...trace.blockers, ...halfFiltered(model, trace)];
+  const [blocked] = [...trace.blockers, ...halfFiltered(model, trace.passed)];
   if (blocked !== undefined) {
     return no(blocked.location, `a filter on the window's time would change the answer: ${blocked.reason}`);
   }
@@ -93,7 +80,7 @@ function judge(
       'the branches of the UNION ALL cut time into different windows, or label them otherwise; give all of them one length or unit, one zone and one type',
     );
   }
-  const filters = filtersOf(trace);
+  const filters = filtersOf(trace.calls.flatMap(({ scans }) => scans));
   if ('reason' in filters) return filters;
   // A date has no type of its own to be compared in.
   const dates = [...filters.values()].find(({ type }) => type === 'date');
@@ -128,7 +115,7 @@ function identityOf(model: QueryModel, branches: readonly SelectStmt[], index: n
 }
 
 /** By an aggregate that nothing is joined to if there is one: then no two rows can have one key. */
-function branchIdentity(model: QueryModel, select: SelectStmt, index: number): Identity | NoWindow {
+export function branchIdentity(model: QueryModel, select: SelectStmt, index: number): Identity | NoWindow {
   const aggregates = aggregatesOf(model, select, index);
   let first: NoWindow | null = null;
   for (const aggregate of [...aggregates].sort((a, b) => Number(a.joined) - Number(b.joined))) {
@@ -198,36 +185,6 @@ function describe(meaning: WindowMeaning): string {
   return JSON.stringify(meaning, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }
 
-/** WITH queries that are also read elsewhere, where the filter inside of them would take rows away. */
-function halfFiltered(model: QueryModel, { passed }: WindowTrace): Blocker[] {
-  const { ctes } = model.references;
-  return passed.flatMap((reference) => {
-    const cte = ctes.get(reference);
-    const other = [...ctes].find(([each, of]) => of === cte && !passed.includes(each));
-    if (cte === undefined || other === undefined) return [];
-    const reason = `${JSON.stringify(cte.name)} is read again here, where its rows must not be filtered; write it out a second time`;
-    return [{ reason, location: other[0].location ?? -1 }];
-  });
-}
-
-function filtersOf({ calls }: WindowTrace): ReadonlyMap<RangeVar, ScanFilter> | NoWindow {
-  const filters = new Map<RangeVar, ScanFilter>();
-  const columns = new Map<string, string>();
-  for (const scan of calls.flatMap(({ scans }) => scans)) {
-    const { reference, relation, column } = scan;
-    const location = reference.location ?? -1;
-    const table = JSON.stringify([relation.schema, relation.table]);
-    const known = columns.get(table);
-    if (known !== undefined && known !== column.name) {
-      const both = `${JSON.stringify(known)} and by ${JSON.stringify(column.name)}`;
-      return no(location, `this table would be filtered by ${both}; a table has one time column in a flow`);
-    }
-    columns.set(table, column.name);
-    filters.set(reference, { scan, type: column.timeType ?? 'timestamptz' });
-  }
-  return filters;
-}
-
 /** A window that is grouped by but not selected. */
 function hiddenWindow(model: QueryModel, select: SelectStmt): NoWindow | null {
   for (const item of model.groupItems(select)) {
@@ -246,8 +203,4 @@ function hiddenWindow(model: QueryModel, select: SelectStmt): NoWindow | null {
 
 function itemLocation(item: GroupItem): number {
   return item.kind === 'expression' ? startOf(item.node) : item.location;
-}
-
-function no(location: number, reason: string): NoWindow {
-  return { reason, location, hopeless: false };
 }

@@ -6,13 +6,15 @@ import { MAX_KEYS } from './output-columns.ts';
 /**
  * The columns that identify a sink row. `known`: what the query's own group keys tell, by which the option may not differ; a query
  * without them is merged by the option alone, and has no key if there is none. Under the history column of a recording query each
- * grid time has rows of its own: the column comes first, whether it is named or not. Throws `invalid_option`.
+ * grid time has rows of its own: the column comes first, whether it is named or not. So does the window's column, `label`, if it is
+ * named. Throws `invalid_option`.
  */
 export function rowKey(
   known: readonly string[],
   given: readonly string[],
   columns: readonly QueryColumn[],
   history: string | null,
+  label: string | null,
 ): readonly string[] {
   for (const name of given) checkKeyColumn(name, columns);
   const within = (key: readonly string[]) => key.filter((name) => name !== history);
@@ -22,7 +24,9 @@ export function rowKey(
     );
   }
   const key = known.length > 0 ? known : given;
-  const whole = history === null || key.length === 0 ? key : [history, ...within(key)];
+  const first = key.filter((name) => name === label);
+  const rest = key.filter((name) => name !== label);
+  const whole = history === null || key.length === 0 ? [...first, ...rest] : [history, ...within(key)];
   if (whole.length <= MAX_KEYS) return whole;
   throw invalid(
     `A row's key would have ${whole.length} columns; an index, and so a sink's key, has at most ${MAX_KEYS}.`,

@@ -101,10 +101,16 @@ function sourceWindow(model: QueryModel, select: SelectStmt, source: ColumnSourc
 }
 
 /** The scans of a time column, without a window on the way. */
-interface TimeTrace {
+export interface TimeTrace {
   readonly scans: readonly Scan[];
   readonly blockers: readonly Blocker[];
+  /** References of WITH queries that the way passes. */
   readonly passed: readonly RangeVar[];
+}
+
+/** The same for an output column that is itself the time. */
+export function traceTime(model: QueryModel, select: SelectStmt, index: number): TimeTrace {
+  return outputTime(model, select, index, startOf(select), []);
 }
 
 function referenceTime(model: QueryModel, select: SelectStmt, expression: Node, way: Way): TimeTrace {

@@ -203,7 +203,7 @@ function zoneOfCall({ third }: WindowCall, value: TimeValue, sessionZone: string
 }
 
 /** Days and weeks of UTC are all of one length, and so are hours; elsewhere clocks change. Weeks begin on Monday. */
-function calendarSpec(unit: CalendarUnit, zone: string): WindowSpec {
+export function calendarSpec(unit: CalendarUnit, zone: string): WindowSpec {
   if (isUtc(zone)) {
     if (unit === 'hour') return fixed(HOUR);
     if (unit === 'day') return fixed(DAY);

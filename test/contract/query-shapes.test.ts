@@ -52,9 +52,10 @@ function compile(query: string, more: Record<string, unknown> = {}): Promise<Com
 }
 
 /** Every window that holds a time of any table, in two hands dealt by turns: neighbours are in different hands. */
-async function dealtWindows(compiled: CompiledQuery): Promise<[TimeRange[], TimeRange[]]> {
+async function dealtWindows(compiled: CompiledQuery, timeZone: string): Promise<[TimeRange[], TimeRange[]]> {
   const window = compiled.window;
   if (window === null) throw new Error('there is no window');
+  await sql.query(`SET TimeZone = '${timeZone}'`);
   const { rows } = await sql.query<{ t: string }>(`SELECT DISTINCT trunc(extract(epoch FROM at) * 1000000)::text AS t
     FROM (SELECT at FROM readings UNION SELECT at FROM archive UNION SELECT day::timestamptz FROM readings) AS all_times WHERE isfinite(at)`);
   const times = rows.map(({ t }): Instant => instant(BigInt(t)));
@@ -81,7 +82,7 @@ async function compare(
   await frontend.createSink(draft);
   try {
     let first: bigint | null = null;
-    for (const ranges of await dealtWindows(compiled)) {
+    for (const ranges of await dealtWindows(compiled, options.timeZone)) {
       const plan = {
         epoch: epoch + 1n,
         applied: epoch,
@@ -209,6 +210,33 @@ const ACCEPTED: readonly (readonly [query: string, options?: Record<string, unkn
     "SELECT date_trunc('month', at) AS m, 'a' AS kind, count(*) AS n FROM readings GROUP BY 1 UNION ALL SELECT date_trunc('month', day), 'b', count(*) FROM archive GROUP BY 1",
     { time_zone: 'Europe/Berlin' },
   ],
+  // Windows by options: the time column is its own label.
+  [
+    'SELECT at, device, value * 2 AS twice FROM readings WHERE value > 3 ORDER BY at',
+    { window: '1 hour', time_column: 'at', key: ['at', 'device'] },
+  ],
+  [
+    'SELECT device, r.at AS ts, site FROM readings r LEFT JOIN devices v USING (device) WHERE device IN (SELECT device FROM devices)',
+    { window: '1 month', time_column: 'ts', key: ['ts'], time_zone: 'Europe/Berlin' },
+  ],
+  [
+    'SELECT local, value FROM readings',
+    { window: 'week', time_column: 'local', key: 'local', time_zone: 'Asia/Kolkata' },
+  ],
+  [
+    'SELECT local AS t, max(value) AS v FROM readings GROUP BY 1',
+    { window: '1 quarter', time_column: 't', time_zone: 'America/New_York' },
+  ],
+  ['SELECT DISTINCT day, device FROM readings', { window: '1 day', time_column: 'day', time_zone: 'America/New_York' }],
+  [
+    'SELECT day, sum(value) AS s FROM readings GROUP BY day',
+    { window: '3 days', time_column: 'day', time_zone: 'Europe/Berlin' },
+  ],
+  [
+    "SELECT 'live' AS kind, at, device FROM readings UNION ALL SELECT 'old', at, device FROM archive",
+    { window: '2 hours', time_column: 'at', key: ['kind', 'at', 'device'] },
+  ],
+  ['WITH r AS (SELECT * FROM recent) SELECT * FROM r', { window: '1 year', time_column: 'at', key: ['device', 'at'] }],
 ];
 
 describe('an accepted query', () => {

@@ -167,7 +167,7 @@ describe('what npm start brings up', () => {
 
     it('shows statements that create flows', async () => {
       const flows = statements.filter((each) => each.startsWith('CREATE FLOW'));
-      expect(flows).toHaveLength(3);
+      expect(flows).toHaveLength(4);
       for (const statement of flows) {
         const whole = statement.includes('EVAL INTERVAL') ? [expect.stringContaining('whole query')] : [];
         const recording = statement.includes('now() AS') ? [expect.stringContaining('Each run keeps its rows')] : [];

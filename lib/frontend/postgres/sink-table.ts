@@ -18,16 +18,17 @@ export async function createSink(connections: Connections, definition: NewSink):
   const { sink, compiled, options, comment } = definition;
   const table = quoteTable(sink);
   const query = queryText(compiled, { ranges: null, gridTime: null });
+  const found = compiled.history?.column ?? compiled.window?.column;
   const statements = [
     `CREATE TABLE ${table} (${compiled.columns.map(quoteIdentifier).join(', ')}) AS (\n${query}) WITH NO DATA`,
     ...(compiled.columns.includes('update_at') ? [] : [`ALTER TABLE ${table} ADD COLUMN "update_at" timestamptz`]),
     ...(compiled.keys.length === 0
       ? []
       : [`CREATE UNIQUE INDEX ON ${table} (${compiled.keys.map(quoteIdentifier).join(', ')}) NULLS NOT DISTINCT`]),
-    // By which a run finds the rows of its grid time; where there is a key, it begins with this column.
-    ...(compiled.history === null || compiled.keys.length > 0
+    // By which a run finds the rows of its grid time or its windows, unless the key begins with this column.
+    ...(found === undefined || compiled.keys.includes(found)
       ? []
-      : [`CREATE INDEX ON ${table} (${quoteIdentifier(compiled.history.column)})`]),
+      : [`CREATE INDEX ON ${table} (${quoteIdentifier(found)})`]),
     `COMMENT ON TABLE ${table} IS ${quoteLiteral(comment ?? NOTE)}`,
     'COMMIT',
   ];

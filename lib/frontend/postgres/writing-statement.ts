@@ -123,9 +123,12 @@ ${onConflict(plan, names)}RETURNING 1
 )`;
 }
 
-/** A kept row whose key is equal and spelt otherwise (1.0, 1.00) is the one that a new row is about. */
+/**
+ * A kept row whose key is equal and spelt otherwise (1.0, 1.00) is the one that a new row is about. So is a row of another window
+ * where the window is not part of the key: its time has changed, and the plan that takes it out of there has not run yet.
+ */
 function onConflict(plan: PlanRequest, names: readonly string[]): string {
-  if (!keepsVanished(plan)) return '';
+  if (!keepsVanished(plan) && !mayMove(plan)) return '';
   const keys = plan.definition.compiled.keys.map(quoteIdentifier);
   const assignments = names.map((name) => `${name} = excluded.${name}`);
   return `ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${assignments.join(', ')} `;
@@ -138,6 +141,11 @@ function onConflict(plan: PlanRequest, names: readonly string[]): string {
 function keepsVanished({ definition }: PlanRequest): boolean {
   const { window, history, keys } = definition.compiled;
   return definition.options.onDelete === 'keep' && window === null && history === null && keys.length > 0;
+}
+
+function mayMove({ definition }: PlanRequest): boolean {
+  const { window, keys } = definition.compiled;
+  return window !== null && keys.length > 0 && !keys.includes(window.column);
 }
 
 function repeatedKeys(plan: PlanRequest): string {
