@@ -11,7 +11,7 @@ import { altered, compiledInput, type Prepared } from './create-flow.ts';
 import { someReaders } from './mark-readers.ts';
 import type { dryRunAnswer } from './response-schemas.ts';
 import type { Call, Outcome } from './route.ts';
-import { inputsView, rangeView } from './views.ts';
+import { inputsView, rangeView, storedInputs } from './views.ts';
 
 // Calls that were asked what they would do: they read, write nothing, and refuse what the call itself would refuse at once.
 
@@ -30,7 +30,7 @@ export async function dryAlter(call: Call, name: string, change: FlowChange): Pr
 
 async function dryPrepared(
   call: Call,
-  { draft, warnings }: Prepared,
+  { draft, inputs, warnings }: Prepared,
   mode: CreateMode,
   shown: 'altered' | null,
 ): Promise<Outcome> {
@@ -44,6 +44,7 @@ async function dryPrepared(
       rebuild,
       rebuild_reason: reason,
       sink: sinkOf(draft, sinkIsNew ? 'created' : 'kept'),
+      inputs: inputsView(inputs),
     },
   ]);
 }
@@ -118,7 +119,7 @@ function flowOf(
       more: more || ranges.length > RANGES_SHOWN,
       count: countWindows(compiled.window?.spec ?? null, ranges)?.toString() ?? null,
     },
-    inputs: inputsView(compiled),
+    inputs: inputsView(storedInputs(compiled)),
   };
 }
 

@@ -40,6 +40,18 @@ const sources = z
   .array(tableName.extend({ time_column: z.string().nullable() }))
   .describe('Tables that the query reads; null: this one is read whole by each plan.');
 
+const inputs = z
+  .array(
+    tableName.extend({
+      alias: z.string().nullable(),
+      filtered: z.boolean().describe('False: the whole table is read by each plan.'),
+      time_column: z.string().nullable().describe('Column that is filtered by window.'),
+    }),
+  )
+  .describe(
+    'Each reading of a table by the query, in its order. Of a flow whose query was not looked at again: each table once, by no alias.',
+  );
+
 export const flowAnswer = answer(
   'Flow',
   z.strictObject({
@@ -73,6 +85,7 @@ export const createdAnswer = answer(
   z.strictObject({
     outcome: z.enum(['created', 'replaced', 'altered', 'exists']),
     flow: flowAnswer,
+    inputs,
     rebuild: z.boolean().describe('Every window is dirty now, so that the sink is computed anew.'),
     rebuild_reason: z.string().describe('Why it is, or why it is not.'),
     warnings: z.array(z.string()).describe('What the flow will not do, or does otherwise than might be expected.'),
@@ -142,7 +155,7 @@ export const dryRunAnswer = answer(
             .describe(
               'What would become dirty; of a flow that is dropped, paused or resumed, what is dirty and would be forgotten, wait or run.',
             ),
-          inputs: sources,
+          inputs,
         }),
       ),
       warnings: z.array(z.string()),

@@ -7,12 +7,20 @@ import type { CompiledQuery, CompiledWindow, FlowDefinition } from '../flow/defi
 import { formatInterval } from '../flow/interval.ts';
 import { shownOptions } from '../flow/options.ts';
 import { renderCreateFlow } from '../flow/statement.ts';
+import type { QueryInput } from '../sql/inputs.ts';
 import type { FlowListing, LoadedFlow, RunError, RunRecord } from '../store/flow-store.ts';
 import { normalize } from '../window/dirty-set.ts';
 import type { Instant } from '../window/instant.ts';
 import { formatInstant } from '../window/rfc3339.ts';
 import type { TimeRange } from '../window/time-range.ts';
-import type { flowAnswer, flowsAnswer, markedAnswer, runsAnswer, stateAnswer } from './response-schemas.ts';
+import type {
+  createdAnswer,
+  flowAnswer,
+  flowsAnswer,
+  markedAnswer,
+  runsAnswer,
+  stateAnswer,
+} from './response-schemas.ts';
 
 /** Ranges of one flow in the answer to a mark. */
 const MARKED_RANGES_SHOWN = 100;
@@ -30,7 +38,7 @@ export function flowView(definition: FlowDefinition): z.output<typeof flowAnswer
     eval_interval: evalInterval === null ? null : formatInterval(evalInterval),
     options: shownOptions(options),
     window: compiled.window === null ? null : windowView(compiled.window),
-    sources: inputsView(compiled),
+    sources: sourcesView(compiled),
     columns: sinkColumns.map((column) => ({ name: column.name, type: column.type })),
     keys: [...compiled.keys],
     generation: String(definition.generation),
@@ -38,8 +46,19 @@ export function flowView(definition: FlowDefinition): z.output<typeof flowAnswer
   };
 }
 
-export function inputsView({ sources }: Pick<CompiledQuery, 'sources'>): z.output<typeof flowAnswer>['sources'] {
+function sourcesView({ sources }: CompiledQuery): z.output<typeof flowAnswer>['sources'] {
   return sources.map(({ schema, table, timeColumn }) => ({ schema, table, time_column: timeColumn }));
+}
+
+export function inputsView(inputs: readonly QueryInput[]): z.output<typeof createdAnswer>['inputs'] {
+  return inputs.map(({ schema, table, alias, timeColumn }) => {
+    return { schema, table, alias, filtered: timeColumn !== null, time_column: timeColumn };
+  });
+}
+
+/** Of a flow that is stored, whose query was not looked at again: each table once, by no alias. */
+export function storedInputs({ sources }: CompiledQuery): QueryInput[] {
+  return sources.map((source) => ({ ...source, alias: null }));
 }
 
 function windowView({ column, spec }: CompiledWindow): NonNullable<z.output<typeof flowAnswer>['window']> {

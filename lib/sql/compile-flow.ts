@@ -2,7 +2,6 @@ import { SluiceError } from '../errors.ts';
 import type {
   CompiledHistory,
   CompiledQuery,
-  CompiledSource,
   CompiledWindow,
   FlowDefinition,
   TimeColumnType,
@@ -12,6 +11,7 @@ import { checkCombinations, combinationWarnings } from '../flow/option-combinati
 import type { Frontend, QueryColumn } from '../frontend/frontend.ts';
 import { type Analysis, analyseQuery } from './analyse-query.ts';
 import { describeTemplate } from './check-template.ts';
+import { inputsOf, type QueryInput, readingWarnings, sourcesOf } from './inputs.ts';
 import { checkColumns, checkOutputNames, MAX_KEYS } from './output-columns.ts';
 import type { Output } from './query-model.ts';
 import { rowKey } from './row-key.ts';
@@ -30,6 +30,7 @@ export type FlowDraft = Omit<FlowDefinition, 'generation'>;
 
 export interface CompiledFlow {
   readonly draft: FlowDraft;
+  readonly inputs: readonly QueryInput[];
   readonly warnings: readonly string[];
   readonly sinkExists: boolean;
 }
@@ -81,11 +82,12 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
   const keys = rowKey(known, input.options.key, columns, history?.column ?? null, label);
   if (compiledWindow === null && history === null) checkKeep(input, keys);
   if (sink !== null) checkSinkTable(sink, columns, keys);
+  const inputs = inputsOf(analysis);
   const compiled: CompiledQuery = {
     compiler: COMPILER_VERSION,
     ...cutAtHoles(template),
     window: compiledWindow,
-    sources: sourcesOf(analysis),
+    sources: sourcesOf(inputs),
     columns: columns.map(({ name }) => name),
     keys,
     history,
@@ -108,11 +110,12 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
   const warnings = [
     ...analysis.warnings,
     ...recordingWarnings(analysis, compiled),
-    ...readingWarnings(analysis, compiled),
+    ...(window === null ? [] : readingWarnings(inputs, input.options.onDimensionChange)),
+    ...joiningWarnings(analysis),
     ...combinationWarnings(draft),
     ...(await unwindowed(draft, frontend)),
   ];
-  return { draft, warnings, sinkExists: sink !== null };
+  return { draft, inputs, warnings, sinkExists: sink !== null };
 }
 
 /** Output columns as the first branch of set operations names them. */
@@ -179,19 +182,6 @@ function checkKeep({ options }: FlowInput, keys: readonly string[]): void {
   );
 }
 
-/** In order of appearance, each table once; a table that is read twice counts as filtered if one reading is. */
-function sourcesOf({ relations, window }: Analysis): CompiledSource[] {
-  const sources = new Map<string, CompiledSource>();
-  for (const [reference, { schema, table }] of relations) {
-    const timeColumn = window?.filters.get(reference)?.scan.column.name ?? null;
-    const key = JSON.stringify([schema, table]);
-    const known = sources.get(key);
-    if (known === undefined) sources.set(key, { schema, table, timeColumn });
-    else if (known.timeColumn === null) sources.set(key, { ...known, timeColumn });
-  }
-  return [...sources.values()];
-}
-
 function recordingWarnings({ recording }: Analysis, { history }: CompiledQuery): string[] {
   if (recording === null || history === null) return [];
   const column = JSON.stringify(history.column);
@@ -208,32 +198,9 @@ function recordingWarnings({ recording }: Analysis, { history }: CompiledQuery):
   }
 }
 
-function readingWarnings({ relations, window }: Analysis, { sources }: CompiledQuery): string[] {
-  if (window === null) return [];
-  const warnings: string[] = [];
-  const whole = sources
-    .filter(({ timeColumn }) => timeColumn === null)
-    .map(({ schema, table }) => `${schema}.${table}`);
-  if (whole.length > 0) {
-    warnings.push(`Read whole at every plan, and a change of it dirties no window by itself: ${whole.join(', ')}.`);
-  }
-  for (const [reference, { schema, table }] of relations) {
-    const filtered = window.filters.has(reference);
-    const also = [...relations].some(
-      ([other, each]) => window.filters.has(other) && each.schema === schema && each.table === table,
-    );
-    if (filtered || !also) continue;
-    const name = reference.alias?.aliasname ?? table;
-    warnings.push(
-      `${schema}.${table} is read a second time as ${name}, whole: a change of it dirties only the window it lies in.`,
-    );
-  }
-  if (window.joinedAbove) {
-    warnings.push(
-      'Tables are joined to the grouped rows: should one group meet two of their rows, the flow is blocked.',
-    );
-  }
-  return warnings;
+function joiningWarnings({ window }: Analysis): string[] {
+  if (window?.joinedAbove !== true) return [];
+  return ['Tables are joined to the grouped rows: should one group meet two of their rows, the flow is blocked.'];
 }
 
 async function unwindowed({ compiled, options }: FlowDraft, frontend: Frontend): Promise<string[]> {

@@ -256,12 +256,13 @@ describe('an accepted query', () => {
   it('is noticed here when its filter changes the answer', async () => {
     const query =
       "SELECT DISTINCT ON (device) date_trunc('hour', at) AS h, device FROM readings ORDER BY device, at DESC";
-    const { draft } = await compile("SELECT date_trunc('hour', at) AS h, device FROM readings GROUP BY 1, 2");
+    const flow = await compile("SELECT date_trunc('hour', at) AS h, device FROM readings GROUP BY 1, 2");
+    const { draft } = flow;
     const text = [query.replace('readings ORDER', '(SELECT * FROM public.readings WHERE '), ''];
     const [head = ''] = text;
     const wrong = [head.slice(0, head.indexOf(' BY device, at')), ') AS readings ORDER BY device, at DESC'];
     const compiled = { ...draft.compiled, text: wrong };
-    const { plans, whole } = await compare({ draft: { ...draft, compiled }, warnings: [], sinkExists: false }, query);
+    const { plans, whole } = await compare({ ...flow, draft: { ...draft, compiled } }, query);
     expect(plans).not.toEqual(whole);
   });
 });
@@ -420,5 +421,47 @@ describe('a refused query', () => {
     const { draft, warnings } = await compile(query, { eval_interval: '5 minutes' });
     expect(draft.compiled.window).toBeNull();
     expect(warnings.join()).toMatch(/LIMIT/);
+  });
+});
+
+describe('the inputs of a query', () => {
+  it('are told one by one, in its order, with what each is filtered by', async () => {
+    const query = `SELECT date_trunc('day', r.at) AS d, v.site, count(*) AS n FROM devices AS v JOIN readings AS r USING (device)
+      WHERE EXISTS (SELECT 1 FROM readings AS o WHERE o.device = r.device) AND r.device IN (SELECT device FROM archive) GROUP BY 1, 2`;
+    const { inputs, warnings, draft } = await compile(query);
+    expect(inputs).toEqual([
+      { schema: 'public', table: 'devices', alias: 'v', timeColumn: null },
+      { schema: 'public', table: 'readings', alias: 'r', timeColumn: 'at' },
+      { schema: 'public', table: 'readings', alias: 'o', timeColumn: null },
+      { schema: 'public', table: 'archive', alias: null, timeColumn: null },
+    ]);
+    expect(warnings.slice(0, 3)).toEqual([
+      'public.devices (v) is read whole at every plan, and a change of it dirties no window.',
+      'public.readings (o) is read whole at every plan, and a change of it dirties only the window it lies in.',
+      'public.archive is read whole at every plan, and a change of it dirties no window.',
+    ]);
+    expect(draft.compiled.sources.map(({ table, timeColumn }) => [table, timeColumn])).toEqual([
+      ['devices', null],
+      ['readings', 'at'],
+      ['archive', null],
+    ]);
+  });
+
+  it('are warned of once where they are read whole twice under one name, and as the option says', async () => {
+    const { warnings } = await compile(
+      "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM parts WHERE device IN (SELECT device FROM devices) OR device IN (SELECT site FROM devices) GROUP BY 1",
+      { options: { on_dimension_change: 'refresh' } },
+    );
+    expect(warnings).toEqual([
+      'public.devices is read whole at every plan, and a change of it dirties everything once it is marked.',
+    ]);
+  });
+
+  it('are all read whole by a query without a window, of which nothing is said', async () => {
+    const { inputs, warnings } = await compile('SELECT device, count(*) AS n FROM readings GROUP BY 1', {
+      eval_interval: '1 hour',
+    });
+    expect(inputs).toEqual([{ schema: 'public', table: 'readings', alias: null, timeColumn: null }]);
+    expect(warnings.join()).not.toMatch(/read whole/);
   });
 });

@@ -65,6 +65,24 @@ describe('the API over PostgreSQL and DynamoDB', () => {
       ]);
     });
 
+    it('tells of each input whether it is filtered, once before and once after the flow is there', async () => {
+      const query =
+        "SELECT date_trunc('hour', t.at) AS hour, count(*) AS n FROM trips t WHERE t.city IN (SELECT city FROM trips) GROUP BY 1";
+      const statement = `CREATE FLOW hourly SINK TO hourly_trips AS ${query}`;
+      const trips = { schema: 'public', table: 'trips' };
+      const inputs = [
+        { ...trips, alias: 't', filtered: true, time_column: 'at' },
+        { ...trips, alias: null, filtered: false, time_column: null },
+      ];
+      const dry = await api.call('POST', '/sql', { body: { sql: statement, dryRun: true } });
+      expect(dry.body.flows[0].inputs).toEqual(inputs);
+      const { body } = await sql(statement);
+      expect(body.inputs).toEqual(inputs);
+      expect(body.warnings).toEqual([expect.stringMatching(/^public\.trips is read whole at every plan/)]);
+      const again = await sql(statement.replace('FLOW', 'FLOW IF NOT EXISTS'));
+      expect(again.body.inputs).toEqual([{ ...trips, alias: null, filtered: true, time_column: 'at' }]);
+    });
+
     it('knows IF NOT EXISTS, OR REPLACE, and that a flow exists', async () => {
       expect((await sql(CREATE)).status).toBe(201);
       expect(await sql(CREATE)).toMatchObject({ status: 409, body: { error: { code: 'flow_exists' } } });
