@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { countWindows, rangesOfEverything, waitingRanges } from '../engine/dry-run.ts';
+import { countWindows, type Foreseen, foresee, rangesOfEverything, waitingRanges } from '../engine/dry-run.ts';
 import { wouldFlush } from '../engine/flush.ts';
 import { type CreateMode, existing, wouldCreate } from '../engine/lifecycle.ts';
 import { type Change, type MarkedFlow, marksOfFlow, marksOfTable } from '../engine/marks.ts';
@@ -37,6 +37,7 @@ async function dryPrepared(
   const { engine } = call.deps;
   const { outcome, rebuild, reason, sinkIsNew } = await wouldCreate(engine, draft, mode);
   const ranges = rebuild ? await rangesOfEverything(engine, draft, sinkIsNew) : [];
+  const foreseen = await foresee(engine, { ...draft, generation: 0n }, ranges, sinkIsNew);
   return answer(warnings, [
     {
       ...flowOf(draft, ranges, false),
@@ -45,6 +46,7 @@ async function dryPrepared(
       rebuild_reason: reason,
       sink: sinkOf(draft, sinkIsNew ? 'created' : 'kept'),
       inputs: inputsView(inputs),
+      ...foreseenView(draft, foreseen),
     },
   ]);
 }
@@ -75,8 +77,10 @@ async function dryWaiting(
 
 export async function dryFlush({ deps }: Call, name: string): Promise<Outcome> {
   const { before, range } = await wouldFlush(deps.engine, name);
+  const { definition } = before;
   const ranges = range === null ? [] : [range];
-  return answer([], [{ ...flowOf(before.definition, ranges, false), outcome: 'flushed' }]);
+  const foreseen = foreseenView(definition, await foresee(deps.engine, definition, ranges, false));
+  return answer([], [{ ...flowOf(definition, ranges, false), outcome: 'flushed', ...foreseen }]);
 }
 
 export async function dryMarkFlow({ deps }: Call, name: string, change: Change): Promise<Outcome> {
@@ -120,6 +124,24 @@ function flowOf(
       count: countWindows(compiled.window?.spec ?? null, ranges)?.toString() ?? null,
     },
     inputs: inputsView(storedInputs(compiled)),
+    statements: [],
+    rows_estimate: null,
+    would_delete: null,
+  };
+}
+
+function foreseenView(
+  { compiled }: Pick<FlowDefinition, 'compiled'>,
+  { statements, rows, surplus }: Foreseen,
+): Pick<FlowDryRun, 'statements' | 'rows_estimate' | 'would_delete'> {
+  return {
+    statements: [...statements],
+    rows_estimate: rows?.toString() ?? null,
+    would_delete: surplus && {
+      count: surplus.count.toString(),
+      columns: [...compiled.keys],
+      keys: surplus.keys.map((values) => [...values]),
+    },
   };
 }
 

@@ -156,6 +156,24 @@ export const dryRunAnswer = answer(
               'What would become dirty; of a flow that is dropped, paused or resumed, what is dirty and would be forgotten, wait or run.',
             ),
           inputs,
+          statements: z
+            .array(z.string())
+            .describe('Those that would create the sink, and the one that would write the first plan.'),
+          rows_estimate: integer64
+            .nullable()
+            .describe('Rows that the query gives for all of `windows`, as the database expects; null: not asked.'),
+          would_delete: z
+            .strictObject({
+              count: integer64,
+              columns: z.array(z.string()).describe('The key of the sink.'),
+              keys: z
+                .array(z.array(z.string().nullable()))
+                .describe('The first of these rows, by the values of `columns` as text; empty without a key.'),
+            })
+            .nullable()
+            .describe(
+              'Rows of the sink that the first plan would delete; null: no plan, no sink, or not found out in time.',
+            ),
         }),
       ),
       warnings: z.array(z.string()),

@@ -1,18 +1,24 @@
 import type { FlowDefinition } from '../flow/definition.ts';
+import type { SurplusRows } from '../frontend/frontend.ts';
 import type { LoadedFlow } from '../store/flow-store.ts';
-import { normalize } from '../window/dirty-set.ts';
+import { joinNear, normalize, takeWindows } from '../window/dirty-set.ts';
 import { INSTANT_MAX, INSTANT_MIN } from '../window/instant.ts';
 import { ALL_TIME, type TimeRange } from '../window/time-range.ts';
 import type { WindowSpec } from '../window/window-spec.ts';
 import { typicalLength } from '../window/windows.ts';
 import type { EngineDeps } from './deps.ts';
 import { effectiveDirty } from './effective-dirty.ts';
+import { gridTimeOf } from './grid.ts';
 import { dirtyRanges } from './marks.ts';
 import { takeSurvey } from './survey.ts';
 
 // What calls would touch, found out without touching it.
 
 const SURVEY_BUDGET_MS = 10_000;
+const SURPLUS_BUDGET_MS = 8_000;
+const SURPLUS_SHOWN = 20;
+/** With more ranges than this the database is not asked for an estimate. */
+const MOST_RANGES = 100;
 
 /**
  * What plans would go through if everything were dirty: windows between the first and the last row of source and sink that are not
@@ -35,6 +41,49 @@ export async function rangesOfEverything(
 /** What still needs a plan, as far as it was read. */
 export function waitingRanges(loaded: LoadedFlow): readonly TimeRange[] {
   return normalize(effectiveDirty(loaded).pending.flatMap(({ parts }) => parts));
+}
+
+/** What the plans over these dirty ranges would do, as far as the database can tell beforehand. */
+export interface Foreseen {
+  /** Of the sink, where it is new, and of the first plan. */
+  readonly statements: readonly string[];
+  /** That the query gives for all of the ranges, as the database expects; null: not known. */
+  readonly rows: bigint | null;
+  /** Rows of the sink that the first plan would delete; null: there is no sink yet, or it was not found out in time. */
+  readonly surplus: SurplusRows | null;
+}
+
+/** `ranges` hold whole windows; empty: no plan would run. */
+export async function foresee(
+  deps: EngineDeps,
+  definition: FlowDefinition,
+  ranges: readonly TimeRange[],
+  sinkIsNew: boolean,
+): Promise<Foreseen> {
+  const frontend = deps.frontend(definition.options.connection);
+  const ddl = sinkIsNew ? frontend.sinkStatements(definition) : [];
+  if (ranges.length === 0) return { statements: ddl, rows: null, surplus: null };
+  const { window } = definition.compiled;
+  const { evalInterval, generation: epoch } = definition;
+  const gridTime = evalInterval === null ? null : gridTimeOf(deps.clock(), evalInterval);
+  const planOver = (taken: readonly TimeRange[]) => ({
+    definition,
+    epoch,
+    gridTime,
+    ranges: window === null ? [] : taken,
+  });
+  const first = planOver(window === null ? [] : firstRanges(definition, window.spec, ranges));
+  return {
+    statements: [...ddl, frontend.planStatement(first)],
+    rows: ranges.length > MOST_RANGES ? null : await frontend.expectedRows(planOver(ranges)),
+    surplus: sinkIsNew ? null : await frontend.surplusRows(first, SURPLUS_SHOWN, SURPLUS_BUDGET_MS),
+  };
+}
+
+/** What the first plan takes. */
+function firstRanges({ options }: FlowDefinition, spec: WindowSpec, ranges: readonly TimeRange[]): TimeRange[] {
+  const { maxRanges, maxWindows, mergeDistance, order } = options;
+  return takeWindows(joinNear(ranges, spec, mergeDistance), spec, { maxRanges, maxWindows, order }).taken;
 }
 
 /** How many windows the ranges hold, by their mean length where a calendar cuts them; null: without windows, or without end. */

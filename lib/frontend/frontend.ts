@@ -69,6 +69,18 @@ export interface PlanResult {
   readonly deleted: bigint;
 }
 
+/** What the statement of a plan is made of. */
+export type PlanText = Pick<PlanRequest, 'definition' | 'epoch' | 'ranges' | 'gridTime'>;
+
+/** Rows of the sink that a plan would delete: how many, and the first of them by the values of their keys, as text. */
+export interface SurplusRows {
+  readonly count: bigint;
+  readonly keys: readonly (readonly (string | null)[])[];
+}
+
+/** A sink that is to be created. */
+export type NewSink = Pick<FlowDefinition, 'sink' | 'compiled' | 'options' | 'comment'>;
+
 /**
  * A database's SQL endpoint.
  *
@@ -92,7 +104,9 @@ export interface Frontend {
    * Creates the sink with the types, typmods and collations of the query's columns, `update_at` unless the query gives it,
    * and the unique key. Succeeds where an equal call has just created it.
    */
-  createSink(definition: Pick<FlowDefinition, 'sink' | 'compiled' | 'options' | 'comment'>): Promise<void>;
+  createSink(definition: NewSink): Promise<void>;
+  /** What `createSink` would run. */
+  sinkStatements(definition: NewSink): readonly string[];
   dropSink(sink: TableName): Promise<void>;
   /** Whether rows exist whose time is NULL or infinite, which belong to no window. null: a bounded search did not tell. */
   hasUnwindowedRows(definition: Pick<FlowDefinition, 'compiled' | 'options'>): Promise<boolean | null>;
@@ -116,6 +130,15 @@ export interface Frontend {
    * `fenced`, `history_diverged`, `bounds_not_aligned`, `duplicate_sink_key`, `key_too_long` with nothing written.
    */
   run(plan: PlanRequest): Promise<PlanResult>;
+  /** The statement that `run` would write a plan by. */
+  planStatement(plan: PlanText): string;
+  /** How many rows the server expects the query to give for the plan's windows. The query is not run. */
+  expectedRows(plan: PlanText): Promise<bigint | null>;
+  /**
+   * Runs the query of a plan to find the rows of the sink, which exists, that the plan would delete; at most `limit` of them by key.
+   * null: that was not found out in time.
+   */
+  surplusRows(plan: PlanText, limit: number, budgetMs: number): Promise<SurplusRows | null>;
 }
 
 /** `sink` is null where there is no such table yet. */

@@ -144,6 +144,48 @@ describe('dry runs', () => {
     },
   );
 
+  it('shows the statements, what they are expected to give, and the rows that would be deleted', async () => {
+    const dryRun = async (statement: string) =>
+      (await api.call('POST', '/sql', { body: { sql: statement, dryRun: true } })).body.flows[0];
+    const created = await dryRun(OTHER);
+    expect(created.statements[0]).toMatch(/^CREATE TABLE "public"\."other_trips" \("day", "city", "trips"\)/);
+    expect(created.statements[1]).toMatch(/^ALTER TABLE/);
+    expect(created.statements.at(-1)).toMatch(/INSERT INTO "public"\."other_trips"/);
+    expect(Number(created.rows_estimate)).toBeGreaterThan(0);
+    expect(created.would_delete).toBeNull();
+
+    await api.database.query(`INSERT INTO filled VALUES ('2024-02-28Z', 'Ulm', 99), ('2024-03-01Z', NULL, 1)`);
+    const filled = await dryRun(OTHER.replace('other_trips', 'filled'));
+    expect(filled.would_delete).toEqual({
+      count: '2',
+      columns: ['day', 'city'],
+      keys: expect.arrayContaining([
+        ['2024-02-29 00:00:00+00', 'Ulm'],
+        ['2024-03-01 00:00:00+00', null],
+      ]),
+    });
+    await api.call('POST', '/sql', { body: { sql: OTHER.replace('other_trips', 'filled') } });
+    api.release();
+    await api.quiet();
+    const { rows } = await api.database.query('SELECT trips::int FROM filled ORDER BY day');
+    expect(rows).toEqual([{ trips: 1 }, { trips: 1 }]);
+
+    const whole = `CREATE FLOW whole SINK TO plain EVAL INTERVAL '1 hour' AS SELECT city FROM trips`;
+    await api.database.query(`CREATE TABLE plain (city text); INSERT INTO plain VALUES ('Ulm'), (NULL)`);
+    expect((await dryRun(whole)).would_delete).toEqual({ count: '2', columns: [], keys: [] });
+    await api.database.query('DROP TABLE plain');
+    const kept =
+      "CREATE FLOW whole SINK TO filled2 EVAL INTERVAL '1 hour' WITH (on_delete = 'keep') AS SELECT city, count(*) AS n FROM trips GROUP BY 1";
+    await api.database.query(
+      `CREATE TABLE filled2 (city text, n bigint, UNIQUE NULLS NOT DISTINCT (city)); INSERT INTO filled2 VALUES ('Rom', 1)`,
+    );
+    expect((await dryRun(kept)).would_delete).toEqual({ count: '0', columns: ['city'], keys: [] });
+    expect((await dryRun(kept.replace("WITH (on_delete = 'keep') ", ''))).would_delete).toMatchObject({
+      keys: [['Rom']],
+    });
+    await api.database.query('DROP TABLE filled2');
+  });
+
   it('shows what waits for a flow that is paused, resumed or dropped', async () => {
     await api.call('POST', '/flows/daily/dirty-windows', { body: { timestamps: ['2024-02-29T12:00:00Z'] } });
     for (const statement of ['PAUSE FLOW daily', 'RESUME FLOW daily', 'DROP FLOW daily']) {

@@ -199,6 +199,10 @@ export function createMemoryFrontend(
       database.sink(definition.sink);
       return Promise.resolve();
     },
+    sinkStatements: () => [],
+    planStatement: () => '',
+    expectedRows: () => Promise.resolve(null),
+    surplusRows: () => Promise.resolve(null),
     dropSink: (sink) => {
       database.sinks.delete(`${sink.schema}.${sink.table}`);
       return Promise.resolve();

@@ -4,9 +4,11 @@ import { checkServer, describeFunctions, describeRelations, describeSink } from 
 import { Connections } from './connections.ts';
 import { describeQuery } from './describe-query.ts';
 import { fence } from './fence.ts';
+import { expectedRows, surplusRows } from './plan-preview.ts';
 import { runPlan } from './plan-transaction.ts';
-import { createSink, dropSink } from './sink-table.ts';
+import { createSink, dropSink, sinkStatements } from './sink-table.ts';
 import { hasUnwindowedRows, timeRange } from './source-times.ts';
+import { writingStatement } from './writing-statement.ts';
 
 export interface PostgresFrontendConfig {
   /** A connection URL, or what `pg` takes. The password may be a function, such as one that signs an IAM token. */
@@ -35,11 +37,15 @@ export function createPostgresFrontend(config: PostgresFrontendConfig): Frontend
     describeQuery: (sql, timeZone) => describeQuery(connections, sql, timeZone),
     describeSink: (sink) => describeSink(connections, sink),
     createSink: (definition) => createSink(connections, definition),
+    sinkStatements,
     dropSink: (sink) => dropSink(connections, sink),
     hasUnwindowedRows: (definition) => hasUnwindowedRows(connections, definition),
     timeRange: (definition, within, budgetMs) => timeRange(connections, definition, within, budgetMs),
     fence: (flow, epoch, budgetMs) => fence(connections, { namespace, flow }, epoch, budgetMs),
     run: (plan) => runPlan(connections, namespace, plan),
+    planStatement: (plan) => writingStatement(plan, { namespace, flow: plan.definition.name }),
+    expectedRows: (plan) => expectedRows(connections, plan),
+    surplusRows: (plan, limit, budgetMs) => surplusRows(connections, plan, limit, budgetMs),
     close: () => connections.close(),
   };
 }

@@ -1,6 +1,7 @@
 import { DatabaseError } from 'pg';
 import { SluiceError } from '../../errors.ts';
-import type { FlowDefinition, TableName } from '../../flow/definition.ts';
+import type { TableName } from '../../flow/definition.ts';
+import type { NewSink } from '../frontend.ts';
 import { QUESTION_MS, questionSettings } from './ask.ts';
 import { describeSink } from './catalog.ts';
 import type { Connections } from './connections.ts';
@@ -12,15 +13,13 @@ import { quoteIdentifier, quoteLiteral, quoteTable } from './sql-text.ts';
 
 const NOTE = 'Kept up to date by Sluice; what others write into it may be overwritten.';
 
-type NewSink = Pick<FlowDefinition, 'sink' | 'compiled' | 'options' | 'comment'>;
-
-export async function createSink(connections: Connections, definition: NewSink): Promise<void> {
-  const { sink, compiled, options, comment } = definition;
+/** The statements that create a sink. */
+export function sinkStatements(definition: NewSink): string[] {
+  const { sink, compiled, comment } = definition;
   const table = quoteTable(sink);
-  const query = queryText(compiled, { ranges: null, gridTime: null });
   const found = compiled.history?.column ?? compiled.window?.column;
-  const statements = [
-    `CREATE TABLE ${table} (${compiled.columns.map(quoteIdentifier).join(', ')}) AS (\n${query}) WITH NO DATA`,
+  return [
+    `CREATE TABLE ${table} (${compiled.columns.map(quoteIdentifier).join(', ')}) AS (\n${wholeQuery(compiled)}) WITH NO DATA`,
     ...(compiled.columns.includes('update_at') ? [] : [`ALTER TABLE ${table} ADD COLUMN "update_at" timestamptz`]),
     ...(compiled.keys.length === 0
       ? []
@@ -30,8 +29,12 @@ export async function createSink(connections: Connections, definition: NewSink):
       ? []
       : [`CREATE INDEX ON ${table} (${quoteIdentifier(found)})`]),
     `COMMENT ON TABLE ${table} IS ${quoteLiteral(comment ?? NOTE)}`,
-    'COMMIT',
   ];
+}
+
+export async function createSink(connections: Connections, definition: NewSink): Promise<void> {
+  const { sink, options } = definition;
+  const statements = [...sinkStatements(definition), 'COMMIT'];
   const refused = await write(connections, questionSettings(QUESTION_MS, options.timeZone), statements);
   if (refused === null) return;
   switch (refused.code) {
@@ -39,7 +42,7 @@ export async function createSink(connections: Connections, definition: NewSink):
     case '42710':
     case '23505':
       // The table exists, or two sessions created it at the same time and met at a unique key of the catalog.
-      if (await isEqual(connections, definition, query)) return;
+      if (await isEqual(connections, definition)) return;
       throw new SluiceError(
         'sink_mismatch',
         `${nameOf(sink)} exists, and its columns or unique key are not those that the query needs; drop it, or name another sink`,
@@ -91,18 +94,18 @@ async function write(
   }
 }
 
+function wholeQuery(compiled: NewSink['compiled']): string {
+  return queryText(compiled, { ranges: null, gridTime: null });
+}
+
 function nameOf({ schema, table }: TableName): string {
   return `${schema}.${table}`;
 }
 
-async function isEqual(
-  connections: Connections,
-  { sink, compiled, options }: NewSink,
-  query: string,
-): Promise<boolean> {
+async function isEqual(connections: Connections, { sink, compiled, options }: NewSink): Promise<boolean> {
   const existing = await describeSink(connections, sink);
   if (existing === null) return false;
-  const given = await describeQuery(connections, query, options.timeZone);
+  const given = await describeQuery(connections, wholeQuery(compiled), options.timeZone);
   const expected = given.map(({ type }, index) => `${compiled.columns[index]} ${type}`);
   if (!compiled.columns.includes('update_at')) expected.push('update_at timestamp with time zone');
   const found = existing.columns.map(({ name, type }) => `${name} ${type}`);

@@ -1,6 +1,6 @@
 import { SluiceError } from '../../errors.ts';
 import type { CompiledHistory } from '../../flow/definition.ts';
-import type { PlanRequest } from '../frontend.ts';
+import type { PlanText } from '../frontend.ts';
 import { type FlowKey, recordApplied } from './applied-table.ts';
 import {
   boundsTable,
@@ -33,27 +33,59 @@ export interface WritingAnswer {
  * Names of the statement's own parts cannot capture a table of the query, because all names in a compiled query are qualified.
  * Columns get names of their own (`c0`, `c1`, …), so that no user's column name collides with them.
  */
-export function writingStatement(plan: PlanRequest, key: FlowKey): string {
+export function writingStatement(plan: PlanText, key: FlowKey): string {
   const { compiled } = plan.definition;
-  const ranges = plannedRanges(compiled, plan.ranges);
-  const query = queryText(compiled, { ranges, gridTime: plan.gridTime });
-  const columns = compiled.columns.map((_, index) => `c${index}`);
-
-  // OFFSET 0 keeps the label filter out of the query, whose scans are filtered by time already: the planner would take both
-  // filters for independent of each other and expect far too few rows.
-  return `WITH bounds AS MATERIALIZED (
-${boundsTable(compiled.window, ranges ?? [])}
-), fresh AS MATERIALIZED (
-SELECT q.* FROM (SELECT * FROM (
-${query}) AS answer OFFSET 0) AS q (${columns.join(', ')})
-WHERE ${freshFilter(plan)} AND (SELECT aligned FROM bounds)
-), verdict AS MATERIALIZED (
+  const columns = answerColumns(plan);
+  return `WITH ${boundsAndFresh(plan)}, verdict AS MATERIALIZED (
 SELECT aligned, ${repeatedKeys(plan)} AS repeated FROM bounds
 ), ${compiled.keys.length === 0 ? replaceAll(plan, columns) : replaceChanged(plan, columns)}, recorded AS (
 ${recordApplied(key, plan.epoch)} AND ${FINE} RETURNING 1
 )
 SELECT aligned, repeated, (SELECT count(*) FROM recorded) AS recorded, (SELECT count(*) FROM added) AS inserted,
 (SELECT count(*) FROM changed) AS updated, (SELECT count(*) FROM removed) AS deleted FROM verdict`;
+}
+
+/**
+ * Reads, by the parts that {@link writingStatement} writes by, the rows that it would delete: `aligned`, how many in `count`, and the
+ * keys of the first `limit` as text in `k0`, `k1`, …; one row without keys where there are none.
+ */
+export function surplusStatement(plan: PlanText, limit: number): string {
+  const { sink, compiled } = plan.definition;
+  const names = compiled.columns.map(quoteIdentifier);
+  const keys = keyPositions(plan);
+  const record = (alias: string) => `ROW(${keys.map((position) => `${alias}.c${position}`).join(', ')})::record`;
+  const ofWindows = `SELECT ${['TRUE AS present', ...names.map((name, index) => `s.${name} AS c${index}`)].join(', ')}
+FROM ${quoteTable(sink)} AS s WHERE ${sinkFilter(plan, (position) => `s.${names[position]}`)}`;
+  const vanished =
+    keys.length === 0
+      ? ofWindows
+      : `SELECT t.* FROM (${ofWindows}) AS t LEFT JOIN (SELECT TRUE AS given, fresh.* FROM fresh) AS f
+ON ${record('f')} *= ${record('t')} WHERE f.given IS NULL`;
+  return `WITH ${boundsAndFresh(plan)}, surplus AS MATERIALIZED (
+${vanished} AND (SELECT aligned FROM bounds)${keepsVanished(plan) ? ' AND FALSE' : ''}
+)
+SELECT ${['b.aligned', '(SELECT count(*) FROM surplus) AS count', 's.present', ...keys.map((position, index) => `s.c${position}::text AS k${index}`)].join(', ')}
+FROM bounds AS b LEFT JOIN (SELECT * FROM surplus LIMIT ${limit}) AS s ON TRUE`;
+}
+
+/** The labels at the bounds, and the rows that the query gives for the planned windows. */
+function boundsAndFresh(plan: PlanText): string {
+  const { compiled } = plan.definition;
+  const ranges = plannedRanges(compiled, plan.ranges);
+  const query = queryText(compiled, { ranges, gridTime: plan.gridTime });
+  // OFFSET 0 keeps the label filter out of the query, whose scans are filtered by time already: the planner would take both
+  // filters for independent of each other and expect far too few rows.
+  return `bounds AS MATERIALIZED (
+${boundsTable(compiled.window, ranges ?? [])}
+), fresh AS MATERIALIZED (
+SELECT q.* FROM (SELECT * FROM (
+${query}) AS answer OFFSET 0) AS q (${answerColumns(plan).join(', ')})
+WHERE ${freshFilter(plan)} AND (SELECT aligned FROM bounds)
+)`;
+}
+
+function answerColumns({ definition }: PlanText): string[] {
+  return definition.compiled.columns.map((_, index) => `c${index}`);
 }
 
 const FINE = '(SELECT aligned AND NOT repeated FROM verdict)';
@@ -68,7 +100,7 @@ const FINE = '(SELECT aligned AND NOT repeated FROM verdict)';
  * of a pair: it fetches the rows one by one and does not scan the sink for them, and it has no other estimate there to be wrong
  * about.
  */
-function replaceChanged(plan: PlanRequest, columns: readonly string[]): string {
+function replaceChanged(plan: PlanText, columns: readonly string[]): string {
   const { definition } = plan;
   const names = definition.compiled.columns.map(quoteIdentifier);
   const sink = quoteTable(definition.sink);
@@ -97,7 +129,7 @@ UPDATE ${sink} AS s SET ${assignments.join(', ')} FROM diff AS d WHERE ${isKind(
 }
 
 /** Without a key no row can be matched with another: all of them go, and the answer takes their place. */
-function replaceAll(plan: PlanRequest, columns: readonly string[]): string {
+function replaceAll(plan: PlanText, columns: readonly string[]): string {
   const { sink, compiled } = plan.definition;
   const names = compiled.columns.map(quoteIdentifier);
   return `removed AS (
@@ -108,7 +140,7 @@ SELECT 1 WHERE FALSE
 }
 
 /** Counting the removed rows first puts the insertion behind the deletion, for the sake of further unique indexes. */
-function added(plan: PlanRequest, columns: readonly string[], from: string): string {
+function added(plan: PlanText, columns: readonly string[], from: string): string {
   const { definition } = plan;
   const names = definition.compiled.columns.map(quoteIdentifier);
   const values = columns.map((column) => `d.${column}`);
@@ -127,7 +159,7 @@ ${onConflict(plan, names)}RETURNING 1
  * A kept row whose key is equal and spelt otherwise (1.0, 1.00) is the one that a new row is about. So is a row of another window
  * where the window is not part of the key: its time has changed, and the plan that takes it out of there has not run yet.
  */
-function onConflict(plan: PlanRequest, names: readonly string[]): string {
+function onConflict(plan: PlanText, names: readonly string[]): string {
   if (!keepsVanished(plan) && !mayMove(plan)) return '';
   const keys = plan.definition.compiled.keys.map(quoteIdentifier);
   const assignments = names.map((name) => `${name} = excluded.${name}`);
@@ -138,30 +170,30 @@ function onConflict(plan: PlanRequest, names: readonly string[]): string {
  * A query that is run whole has no windows to tell old rows by: with `keep`, what a run no longer gives stays. The rows of one grid
  * time of a recording query are always those of its last run.
  */
-function keepsVanished({ definition }: PlanRequest): boolean {
+function keepsVanished({ definition }: PlanText): boolean {
   const { window, history, keys } = definition.compiled;
   return definition.options.onDelete === 'keep' && window === null && history === null && keys.length > 0;
 }
 
-function mayMove({ definition }: PlanRequest): boolean {
+function mayMove({ definition }: PlanText): boolean {
   const { window, keys } = definition.compiled;
   return window !== null && keys.length > 0 && !keys.includes(window.column);
 }
 
-function repeatedKeys(plan: PlanRequest): string {
+function repeatedKeys(plan: PlanText): string {
   const keys = keyPositions(plan).map((position) => `fresh.c${position}`);
   if (keys.length === 0) return 'FALSE';
   return `EXISTS (SELECT 1 FROM fresh GROUP BY ${keys.join(', ')} HAVING count(*) > 1)`;
 }
 
-function freshFilter(plan: PlanRequest): string {
+function freshFilter(plan: PlanText): string {
   const { window, history } = plan.definition.compiled;
   if (history !== null) return isOfGridTime(plan, history, (position) => `q.c${position}`);
   if (window === null || plan.ranges.length === 0) return 'TRUE';
   return labelFilter(`q.c${positionOf(plan, window.column)}`, plan.ranges, labelFromBounds(plan.ranges));
 }
 
-function sinkFilter(plan: PlanRequest, reference: (position: number) => string): string {
+function sinkFilter(plan: PlanText, reference: (position: number) => string): string {
   const { window, history } = plan.definition.compiled;
   if (history !== null) return isOfGridTime(plan, history, reference);
   if (window === null || plan.ranges.length === 0) return 'TRUE';
@@ -169,15 +201,15 @@ function sinkFilter(plan: PlanRequest, reference: (position: number) => string):
 }
 
 /** Rows of other grid times are history. */
-function isOfGridTime(plan: PlanRequest, history: CompiledHistory, reference: (position: number) => string): string {
+function isOfGridTime(plan: PlanText, history: CompiledHistory, reference: (position: number) => string): string {
   return `${reference(positionOf(plan, history.column))} = ${historyAt(history, plan.gridTime)}`;
 }
 
-function keyPositions(plan: PlanRequest): number[] {
+function keyPositions(plan: PlanText): number[] {
   return plan.definition.compiled.keys.map((key) => positionOf(plan, key));
 }
 
-function positionOf({ definition }: PlanRequest, column: string): number {
+function positionOf({ definition }: PlanText, column: string): number {
   const position = definition.compiled.columns.indexOf(column);
   if (position === -1) {
     throw new SluiceError('internal', 'the compiled query of the flow has no output column for one of its keys');
