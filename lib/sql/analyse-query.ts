@@ -224,7 +224,7 @@ function plainKeys(model: QueryModel, select: SelectStmt): readonly number[] {
     if (model.groupItems(aggregate.select).some(({ kind }) => kind === 'grouping_sets')) return [];
     if (rowMultiplier(model, select, aggregate) !== null) return [];
     const keys = keyColumns(model, select, aggregate, null);
-    return 'missing' in keys ? [] : keys;
+    return 'length' in keys ? keys : [];
   }
   return [];
 }

@@ -1,10 +1,10 @@
 import type { RangeVar, SelectStmt } from 'libpg-query';
 import { columnName, UNNAMED } from './column-name.ts';
-import { type Aggregate, aggregatesOf, keyColumns } from './group-keys.ts';
+import { type Aggregate, aggregatesOf, keyColumns, type MissingKey } from './group-keys.ts';
 import { sameLabels, type WindowMeaning } from './label.ts';
 import { rowMultiplier } from './multiplied-rows.ts';
 import { type NoWindow, no } from './no-window.ts';
-import type { GroupItem, QueryModel } from './query-model.ts';
+import type { PlainGroupItem, QueryModel } from './query-model.ts';
 import { filtersOf, halfFiltered, type ScanFilter } from './scan-filters.ts';
 import { traceWindow, type WindowTrace } from './trace.ts';
 import { branchesOf, nameParts, startOf } from './tree.ts';
@@ -127,29 +127,43 @@ export function branchIdentity(model: QueryModel, select: SelectStmt, index: num
       continue;
     }
     const keys = keyColumns(model, select, aggregate, index);
-    if (!('missing' in keys)) return { keys, joinedAbove: aggregate.joined };
-    first ??= missingKey(model, aggregate, keys.missing);
+    if ('length' in keys) return { keys, joinedAbove: aggregate.joined };
+    first ??= missingKey(model, aggregate, keys);
   }
   return first ?? no(startOf(select), NONE);
 }
 
-function missingKey(model: QueryModel, { select, distinct }: Aggregate, item: GroupItem): NoWindow {
-  const name =
-    item.kind === 'output'
-      ? model.outputs(select)?.[item.index]?.name
-      : item.kind === 'expression'
-        ? columnName(item.node)
-        : null;
-  const quoted = name == null || name === UNNAMED ? null : JSON.stringify(name);
-  const key = distinct
+function missingKey(model: QueryModel, { select, distinct }: Aggregate, key: MissingKey): NoWindow {
+  if ('repeated' in key) {
+    return no(
+      key.repeated.location,
+      'grouping sets that are the same give a row twice; write GROUP BY DISTINCT, or each once',
+    );
+  }
+  if ('untold' in key) {
+    const names = key.untold.map((item) => itemName(model, select, item) ?? '…');
+    const grouping = `GROUPING(${[...new Set(names)].join(', ')})`;
+    return no(
+      key.location,
+      `a key that is rolled up is NULL, and so may be one that is not, so two rows of the sink could have the same key; select ${grouping} AS level too, which tells them apart`,
+    );
+  }
+  const name = itemName(model, select, key.missing);
+  const quoted = name === null ? null : JSON.stringify(name);
+  const missing = distinct
     ? `${quoted ?? 'this'}, a column of the SELECT DISTINCT,`
     : quoted === null
       ? 'this group key'
       : `the group key ${quoted}`;
   return no(
-    itemLocation(item),
-    `${key} is not in the select list as it is, so two rows of the sink could have the same key; select it too, without a cast`,
+    itemLocation(key.missing),
+    `${missing} is not in the select list as it is, so two rows of the sink could have the same key; select it too, without a cast`,
   );
+}
+
+function itemName(model: QueryModel, select: SelectStmt, item: PlainGroupItem): string | null {
+  const name = item.kind === 'output' ? model.outputs(select)?.[item.index]?.name : columnName(item.node);
+  return name == null || name === UNNAMED ? null : name;
 }
 
 /** One for each call. */
@@ -189,7 +203,10 @@ function describe(meaning: WindowMeaning): string {
 function hiddenWindow(model: QueryModel, select: SelectStmt): NoWindow | null {
   for (const item of model.groupItems(select)) {
     if (item.kind === 'grouping_sets') {
-      return no(item.location, 'ROLLUP, CUBE and GROUPING SETS make groups that span windows; group by plain keys');
+      return no(
+        item.location,
+        'ROLLUP, CUBE and GROUPING SETS make groups that span windows; group by the window outside of them',
+      );
     }
     if (item.kind === 'expression' && windowCall(unwrap(item.node).inner) !== null) {
       return no(
@@ -201,6 +218,6 @@ function hiddenWindow(model: QueryModel, select: SelectStmt): NoWindow | null {
   return null;
 }
 
-function itemLocation(item: GroupItem): number {
+function itemLocation(item: PlainGroupItem): number {
   return item.kind === 'expression' ? startOf(item.node) : item.location;
 }

@@ -1,6 +1,7 @@
 import type { SelectStmt } from 'libpg-query';
 import type { ColumnSource } from './from-tree.ts';
-import type { GroupItem, QueryModel } from './query-model.ts';
+import { MAX_SETS } from './grouping-sets.ts';
+import type { GroupItem, GroupingSets, PlainGroupItem, QueryModel } from './query-model.ts';
 import { isSetOperation } from './tree.ts';
 import { layers } from './wrappers.ts';
 
@@ -75,10 +76,14 @@ function oneSide(source: ColumnSource): (ColumnSource & { readonly kind: 'column
   return source.join.type === 'full' ? null : oneSide(source.join.type === 'right' ? source.right : source.left);
 }
 
-/** A key that no output column holds, so that two rows of the query could have the same values in all that do. */
-export interface MissingKey {
-  readonly missing: GroupItem;
-}
+/** Why two rows of the query could have the same values in all columns that hold a key. */
+export type MissingKey =
+  /** No output column holds this key. */
+  | { readonly missing: PlainGroupItem }
+  /** A key that is rolled up looks like one that is NULL: no GROUPING over all these keys is selected. */
+  | { readonly untold: readonly PlainGroupItem[]; readonly location: number }
+  /** Two of the grouping sets are the same, or may be. */
+  | { readonly repeated: GroupingSets };
 
 /**
  * Output columns that identify a row, as indexes: the window's first, then the other keys of the aggregate.
@@ -91,31 +96,92 @@ export function keyColumns(
   window: number | null,
 ): readonly number[] | MissingKey {
   const keys = window === null ? [] : [window];
-  const outputs = model.outputs(select) ?? [];
-  const reached = outputs.map((output, index) => ({
-    index,
-    // A cast may give two keys one value: only the window's is known not to.
-    plain: output.value.kind === 'source' || layers(output.value.node).length === 1,
-    aggregate: aggregatesOf(model, select, index).find((each) => each.select === aggregate.select),
-  }));
+  const columns = keptColumns(model, select, aggregate);
   const windowKeys = window === null ? [] : windowKeyTexts(model, aggregate);
-  for (const item of keyItems(model, aggregate)) {
+  const items = keyItems(model, aggregate);
+  const sets = items.filter((item) => item.kind === 'grouping_sets');
+  for (const item of [...plain(items), ...rolledUp(sets)]) {
     const text = model.canonicalItem(aggregate.select, item);
     if (window !== null && text !== null && windowKeys.includes(text)) continue;
-    const found = reached.find((column) => {
-      if (column.aggregate?.way !== aggregate.way) return false;
-      if (aggregate.select !== select && !column.plain) return false;
-      return holds(model, aggregate.select, column.aggregate.index, item, text);
-    });
+    const found = columns.find(({ inner }) => holds(model, aggregate.select, inner, item, text));
     if (found === undefined) return { missing: item };
     keys.push(found.index);
   }
-  return [...new Set(keys)];
+  const [first] = sets;
+  if (first === undefined) return [...new Set(keys)];
+  if (aggregate.select.groupDistinct !== true && hasRepeatedSet(model, aggregate.select, plain(items), sets)) {
+    return { repeated: first };
+  }
+  const levels = levelColumns(model, aggregate.select, columns, rolledUp(sets));
+  if (levels === null) return { untold: rolledUp(sets), location: first.location };
+  return [...new Set([...keys, ...levels])];
+}
+
+/** An output column that holds one of the aggregate's own, `inner`, as it is. */
+interface KeptColumn {
+  readonly index: number;
+  readonly inner: number;
+}
+
+function keptColumns(model: QueryModel, select: SelectStmt, aggregate: Aggregate): KeptColumn[] {
+  return (model.outputs(select) ?? []).flatMap((output, index) => {
+    const own = aggregatesOf(model, select, index).find((each) => each.select === aggregate.select);
+    if (own?.way !== aggregate.way) return [];
+    // A cast may give two keys one value: only the window's is known not to.
+    const cast = output.value.kind === 'expression' && layers(output.value.node).length > 1;
+    return cast && aggregate.select !== select ? [] : [{ index, inner: own.index }];
+  });
 }
 
 function keyItems(model: QueryModel, { select, distinct }: Aggregate): readonly GroupItem[] {
   if (!distinct) return model.groupItems(select);
   return (model.outputs(select) ?? []).map(({ location }, index) => ({ kind: 'output', index, location }));
+}
+
+function plain(items: readonly GroupItem[]): readonly PlainGroupItem[] {
+  return items.filter((item) => item.kind !== 'grouping_sets');
+}
+
+function rolledUp(sets: readonly GroupingSets[]): readonly PlainGroupItem[] {
+  return sets.flatMap((each) => each.sets?.flat() ?? []);
+}
+
+/** Several ROLLUPs of one GROUP BY are combined, each set of one with each of the others. */
+function hasRepeatedSet(
+  model: QueryModel,
+  select: SelectStmt,
+  always: readonly PlainGroupItem[],
+  all: readonly GroupingSets[],
+): boolean {
+  const count = all.reduce((product, { sets }) => product * (sets?.length ?? Number.POSITIVE_INFINITY), 1);
+  if (count > MAX_SETS) return true;
+  const combined = all.reduce<readonly (readonly PlainGroupItem[])[]>(
+    (before, { sets }) => before.flatMap((one) => (sets ?? []).map((other) => [...one, ...other])),
+    [always],
+  );
+  const texts = combined.map((set) => {
+    const names = new Set(set.map((item) => model.canonicalItem(select, item) ?? ''));
+    return JSON.stringify([...names].sort());
+  });
+  return new Set(texts).size < texts.length;
+}
+
+/** Columns that hold GROUPING over all keys that are rolled up, one or several of them; null where they do not. */
+function levelColumns(
+  model: QueryModel,
+  select: SelectStmt,
+  columns: readonly KeptColumn[],
+  items: readonly PlainGroupItem[],
+): readonly number[] | null {
+  const open = new Set(items.map((item) => model.canonicalItem(select, item) ?? ''));
+  const levels: number[] = [];
+  for (const { index, inner } of columns) {
+    const value = model.outputs(select)?.[inner]?.value;
+    if (value?.kind !== 'expression' || !('GroupingFunc' in value.node)) continue;
+    levels.push(index);
+    for (const argument of value.node.GroupingFunc.args ?? []) open.delete(model.canonical(select, argument));
+  }
+  return open.size === 0 ? levels : null;
 }
 
 /** The group key may be the window expression, or any cast around it up to the output column. */
@@ -126,7 +192,13 @@ function windowKeyTexts(model: QueryModel, { select, index }: Aggregate): string
   return layers(output.value.node).map((node) => model.canonical(select, node));
 }
 
-function holds(model: QueryModel, select: SelectStmt, index: number, item: GroupItem, text: string | null): boolean {
+function holds(
+  model: QueryModel,
+  select: SelectStmt,
+  index: number,
+  item: PlainGroupItem,
+  text: string | null,
+): boolean {
   if (item.kind === 'output' && item.index === index) return true;
   const output = model.outputs(select)?.[index];
   return output !== undefined && text !== null && model.canonicalOutput(select, output) === text;

@@ -2,6 +2,7 @@ import type { ColumnRef, FuncCall, Node, RangeVar, ResTarget, SelectStmt } from 
 import type { FunctionFamily, Relation } from '../frontend/frontend.ts';
 import { columnName } from './column-name.ts';
 import { buildFromTree, type ColumnSource, type FromTree, type VisibleColumn, visibleColumns } from './from-tree.ts';
+import { groupingSets } from './grouping-sets.ts';
 import { type Found, lookUp, SYSTEM_COLUMNS } from './lookup.ts';
 import type { References } from './references.ts';
 import { isObject, isSetOperation, nameParts, withoutPositions } from './tree.ts';
@@ -15,11 +16,19 @@ export interface Output {
   readonly location: number;
 }
 
-/** What GROUP BY lists: an output column by its index, or an expression. */
-export type GroupItem =
+/** What GROUP BY lists: an output column by its index, or an expression; or ROLLUP and its like. */
+export type GroupItem = PlainGroupItem | GroupingSets;
+
+export type PlainGroupItem =
   | { readonly kind: 'output'; readonly index: number; readonly location: number }
-  | { readonly kind: 'expression'; readonly node: Node; readonly location: number }
-  | { readonly kind: 'grouping_sets'; readonly location: number };
+  | { readonly kind: 'expression'; readonly node: Node; readonly location: number };
+
+export interface GroupingSets {
+  readonly kind: 'grouping_sets';
+  /** null: more than PostgreSQL takes. */
+  readonly sets: readonly (readonly PlainGroupItem[])[] | null;
+  readonly location: number;
+}
 
 /** Resolves names inside a query, one SELECT at a time, each once. */
 export interface QueryModel {
@@ -95,9 +104,16 @@ export function createQueryModel(
   }
 
   function itemsOf(select: SelectStmt, node: Node): GroupItem[] {
-    if ('GroupingSet' in node) return [{ kind: 'grouping_sets', location: node.GroupingSet.location ?? 0 }];
+    if ('GroupingSet' in node) {
+      const sets = groupingSets(node.GroupingSet, (each) => plainItems(select, each));
+      return [{ kind: 'grouping_sets', sets, location: node.GroupingSet.location ?? 0 }];
+    }
+    return plainItems(select, node);
+  }
+
+  function plainItems(select: SelectStmt, node: Node): PlainGroupItem[] {
     if ('RowExpr' in node && node.RowExpr.row_format === 'COERCE_IMPLICIT_CAST') {
-      return (node.RowExpr.args ?? []).flatMap((each) => itemsOf(select, each));
+      return (node.RowExpr.args ?? []).flatMap((each) => plainItems(select, each));
     }
     if ('A_Const' in node && node.A_Const.ival !== undefined) {
       return [{ kind: 'output', index: (node.A_Const.ival.ival ?? 0) - 1, location: node.A_Const.location ?? 0 }];

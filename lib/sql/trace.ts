@@ -1,7 +1,7 @@
 import type { ColumnRef, FuncCall, Node, RangeVar, SelectStmt } from 'libpg-query';
 import type { Relation, RelationColumn } from '../frontend/frontend.ts';
 import type { ColumnSource, FromTree, Leaf } from './from-tree.ts';
-import type { Output, QueryModel } from './query-model.ts';
+import type { GroupItem, Output, QueryModel } from './query-model.ts';
 import type { Cte } from './references.ts';
 import { isObject, isSetOperation, startOf } from './tree.ts';
 import { type WindowCall, windowCall } from './window-call.ts';
@@ -255,16 +255,18 @@ function plainBlockers(model: QueryModel, select: SelectStmt, index: number, out
 
 function groupBlockers(model: QueryModel, select: SelectStmt, index: number, output: Output): Blocker[] {
   const items = model.groupItems(select);
-  const sets = items.find(({ kind }) => kind === 'grouping_sets');
-  if (sets !== undefined)
-    return [blocker(sets.location, 'ROLLUP, CUBE and GROUPING SETS make groups that span windows')];
   const own = new Set(determiningExpressions(model, select, output));
-  const grouped = items.some((item) => {
+  const fixes = (item: GroupItem) => {
     if (item.kind === 'output' && item.index === index) return true;
     const key = model.canonicalItem(select, item);
     return key !== null && own.has(key);
-  });
-  return grouped ? [] : [blocker(output.location, 'this column is not among the group keys of its SELECT')];
+  };
+  const sets = items.find((item) => item.kind === 'grouping_sets');
+  const rolledUp = items.some((item) => item.kind === 'grouping_sets' && item.sets?.flat().some(fixes) !== false);
+  if (items.some(fixes) && !rolledUp) return [];
+  if (sets === undefined) return [blocker(output.location, 'this column is not among the group keys of its SELECT')];
+  const outside = 'group by the window outside of them, as in GROUP BY window, ROLLUP (city, shop)';
+  return [blocker(sets.location, `ROLLUP, CUBE and GROUPING SETS make groups that span windows; ${outside}`)];
 }
 
 /** Expressions that, once grouped by, fix the window: the output itself, what it wraps, the time that it cuts. */

@@ -210,6 +210,23 @@ const ACCEPTED: readonly (readonly [query: string, options?: Record<string, unkn
     "SELECT date_trunc('month', at) AS m, 'a' AS kind, count(*) AS n FROM readings GROUP BY 1 UNION ALL SELECT date_trunc('month', day), 'b', count(*) FROM archive GROUP BY 1",
     { time_zone: 'Europe/Berlin' },
   ],
+  // Real NULLs among the devices and sites, and those of keys that are rolled up.
+  [
+    "SELECT date_trunc('day', at) AS d, device, count(*) AS n, GROUPING(device) AS level FROM readings GROUP BY 1, ROLLUP (2)",
+  ],
+  [
+    "SELECT date_trunc('day', r.at) AS d, r.device, site, GROUPING(site, r.device) AS level, sum(value) AS s FROM readings r LEFT JOIN devices v USING (device) GROUP BY d, CUBE (r.device, site)",
+  ],
+  [
+    "SELECT d, device, high, a, b, n FROM (SELECT date_trunc('day', at) AS d, device, value > 9 AS high, GROUPING(value > 9) AS b, GROUPING(device) AS a, count(*) AS n FROM readings GROUP BY date_trunc('day', at), GROUPING SETS ((device, value > 9), (), value > 9)) AS x",
+  ],
+  [
+    "SELECT date_trunc('day', at) AS d, device, value, GROUPING(device, value) AS level, count(*) AS n FROM readings GROUP BY DISTINCT 1, ROLLUP (device, value), CUBE (device, value)",
+  ],
+  [
+    "SELECT d, count(*) AS n FROM (SELECT date_trunc('day', at) AS d, device, count(*) AS c FROM readings GROUP BY 1, ROLLUP (2)) AS x GROUP BY d",
+  ],
+  ["SELECT DISTINCT date_trunc('day', at) AS d, device, max(value) AS m FROM readings GROUP BY 1, CUBE (2)"],
   // Windows by options: the time column is its own label.
   [
     'SELECT at, device, value * 2 AS twice FROM readings WHERE value > 3 ORDER BY at',
@@ -317,6 +334,38 @@ const REFUSED: readonly (readonly [query: string, message: RegExp, at?: string])
   ],
   ["SELECT date_trunc('hour', at) AS h, device, count(*) AS n FROM readings GROUP BY ROLLUP (1, 2)", /ROLLUP/],
   ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings GROUP BY GROUPING SETS ((1), ())", /GROUPING SETS/],
+  [
+    "SELECT date_trunc('hour', at) AS h, device, count(*) AS n FROM readings GROUP BY GROUPING SETS ((1, 2), (1))",
+    /group by the window outside of them, as in GROUP BY window, ROLLUP \(city, shop\)/,
+    'GROUPING SETS',
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, device, value, count(*) AS n FROM readings GROUP BY 1, ROLLUP (2, value)",
+    /select GROUPING\(device, value\) AS level too/,
+    'ROLLUP',
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, device, value, GROUPING(device) AS level, count(*) AS n FROM readings GROUP BY 1, CUBE (2, value)",
+    /select GROUPING\(device, value\) AS level too/,
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, GROUPING(device) AS level, count(*) AS n FROM readings GROUP BY 1, CUBE (device)",
+    /the group key "device" is not in the select list/,
+    'device)',
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, device, GROUPING(device) AS level, count(*) AS n FROM readings GROUP BY 1, ROLLUP (2), ROLLUP (2)",
+    /grouping sets that are the same/,
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, device, GROUPING(device) AS level, count(*) AS n FROM readings GROUP BY 1, GROUPING SETS (device, (device), ())",
+    /grouping sets that are the same/,
+  ],
+  // The time is a key of every group, and yet the window is NULL in some.
+  [
+    "SELECT date_trunc('hour', at) AS h, at, GROUPING(date_trunc('hour', at)) AS level FROM readings GROUP BY at, ROLLUP (date_trunc('hour', at))",
+    /group by the window outside/,
+  ],
   [
     "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings GROUP BY 1, device",
     /the group key "device" is not in the select list/,

@@ -127,7 +127,7 @@ const inputs: fc.Arbitrary<Input> = fc
   .map(([from, wraps]) => wraps.reduce<Input>((input, wrap) => wrap(input), { from, ctes: [] }));
 
 /** Number of the shapes below. */
-const SHAPES = 8;
+const SHAPES = 9;
 
 /** The window at the top, or in a projection below; the aggregate at the top, or below a projection; DISTINCT for one, or above it; UNION ALL. */
 function topQuery({ from, ctes: list }: Input, window: string, shape: number): string {
@@ -147,6 +147,8 @@ function topQuery({ from, ctes: list }: Input, window: string, shape: number): s
       return `${head}SELECT ${window} AS w, 'all' AS kind, k, count(*) AS n FROM ${from} AS q (ts, k, v) GROUP BY 1, 3 UNION ALL SELECT ${window}, 'old', max(k), NULL FROM archive GROUP BY 1`;
     case 6:
       return `${head}(SELECT v AS s, ${window} AS w, 1 AS kind FROM ${from} AS q (ts, k, v) GROUP BY w, v UNION ALL SELECT DISTINCT v, ${window}, 2 FROM archive) UNION ALL SELECT s, w, 3 FROM (SELECT ${window} AS w, k, sum(v) AS s FROM readings AS q (ts, k, v) GROUP BY 1, 2) AS p GROUP BY 1, 2`;
+    case 7:
+      return `${head}SELECT ${window} AS w, k, v, GROUPING(k) AS a, GROUPING(v, k) AS b, count(*) AS n FROM ${from} AS q (ts, k, v) GROUP BY w, CUBE (k, v)`;
     default:
       return `${head}SELECT ${window} AS w, k, array_agg(v ORDER BY v) AS vs FROM ${from} AS q (ts, k, v) GROUP BY ${window}, k`;
   }
@@ -202,6 +204,19 @@ describe('a query made of shapes that a filter passes', () => {
       { numRuns: 100 },
     );
   }, 120_000);
+});
+
+describe('keys that are rolled up', () => {
+  it('are refused without GROUPING, for a key is given twice then', async () => {
+    const query = (level: string) =>
+      `SELECT date_trunc('day', ts) AS w, k${level}, count(*) AS n FROM readings GROUP BY 1, ROLLUP (k)`;
+    const { compiled } = (await compile(query(', GROUPING(k) AS level'))).draft;
+    expect(compiled.keys).toEqual(['w', 'k', 'level']);
+    await expect(compile(query(''))).rejects.toMatchObject({
+      message: expect.stringMatching(/GROUPING\(k\) AS level/),
+    });
+    expect(await rows(repeatedKeys(query(''), { ...compiled, keys: ['w', 'k'] }), 'UTC')).not.toEqual([]);
+  });
 });
 
 describe('branches of a UNION ALL that no constant tells apart', () => {
