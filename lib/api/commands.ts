@@ -1,10 +1,22 @@
 import type { CreateMode } from '../engine/lifecycle.ts';
 import { type Change, markFlow } from '../engine/marks.ts';
+import { refreshFlow } from '../engine/refresh.ts';
 import type { TableName } from '../flow/definition.ts';
 import type { FlowChange } from '../flow/flow-change.ts';
 import type { FlowInput } from '../flow/flow-input.ts';
+import type { TimeRange } from '../window/time-range.ts';
 import { alterFlow, createFromInput } from './create-flow.ts';
-import { dryAlter, dryCreate, dryDrop, dryFlush, dryMarkFlow, dryMarkTable, dryPause, dryResume } from './dry-run.ts';
+import {
+  dryAlter,
+  dryCreate,
+  dryDrop,
+  dryFlush,
+  dryMarkFlow,
+  dryMarkTable,
+  dryPause,
+  dryRefresh,
+  dryResume,
+} from './dry-run.ts';
 import { drop, flush, pause, resume } from './life-cycle.ts';
 import { markReaders } from './mark-readers.ts';
 import type { Call, Outcome } from './route.ts';
@@ -18,6 +30,7 @@ export interface Commands {
   readonly pause: (call: Call, name: string) => Promise<Outcome>;
   readonly resume: (call: Call, name: string) => Promise<Outcome>;
   readonly flush: (call: Call, name: string) => Promise<Outcome>;
+  readonly refresh: (call: Call, name: string, ranges: readonly TimeRange[]) => Promise<Outcome>;
   readonly markFlow: (call: Call, name: string, change: Change) => Promise<Outcome>;
   readonly markTable: (call: Call, connection: string, table: TableName, change: Change) => Promise<Outcome>;
 }
@@ -34,6 +47,10 @@ const REAL: Commands = {
   pause,
   resume,
   flush,
+  refresh: async ({ deps }, name, ranges) => ({
+    status: 200,
+    body: markedView([{ flow: name, marked: await refreshFlow(deps.engine, name, ranges) }]),
+  }),
   markFlow: async ({ deps }, name, change) => ({
     status: 200,
     body: markedView([await markFlow(deps.engine, name, change)]),
@@ -51,6 +68,7 @@ const DRY: Commands = {
   pause: dryPause,
   resume: dryResume,
   flush: dryFlush,
+  refresh: dryRefresh,
   markFlow: dryMarkFlow,
   markTable: dryMarkTable,
 };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DEFAULT_OPTIONS } from '../flow/options.ts';
 import { commands } from './commands.ts';
 import { dryRunParameters, dryRunQuery } from './dry-run-query.ts';
-import { changeOf, markBody } from './mark-schema.ts';
+import { changeOf, markBody, refreshBody } from './mark-schema.ts';
 import { checkFlowName, parseTablePath } from './names.ts';
 import { dryRunOr } from './response-schemas.ts';
 import { type Route, route } from './route.ts';
@@ -23,6 +23,18 @@ export const markRoutes: readonly Route[] = [
     body: markBody,
     responses: { 200: { description: 'The marks are stored.', schema: dryRunOr.marked } },
     run: (call, { name, query, body }) => commands(query.dryRun).markFlow(call, checkFlowName(name), changeOf(body)),
+  }),
+  route({
+    method: 'POST',
+    path: '/flows/{name}/refresh',
+    operationId: 'refreshFlow',
+    summary: 'Computes windows of a flow anew, whether or not they are dirty',
+    description:
+      'Marks the windows of the ranges, and asks for a tick. A range that reaches windows past EXPIRE AFTER is refused.',
+    query: dryRunQuery,
+    body: refreshBody,
+    responses: { 200: { description: 'The marks are stored.', schema: dryRunOr.marked } },
+    run: (call, { name, query, body }) => commands(query.dryRun).refresh(call, checkFlowName(name), body.ranges),
   }),
   route({
     method: 'POST',

@@ -137,7 +137,18 @@ export const dryRunAnswer = answer(
         z.strictObject({
           name: z.string(),
           outcome: z
-            .enum(['created', 'replaced', 'altered', 'exists', 'dropped', 'paused', 'resumed', 'flushed', 'marked'])
+            .enum([
+              'created',
+              'replaced',
+              'altered',
+              'exists',
+              'dropped',
+              'paused',
+              'resumed',
+              'flushed',
+              'refreshed',
+              'marked',
+            ])
             .describe('What would become of the flow.'),
           rebuild: z.boolean().describe('Every window would be dirty, so that the sink is computed anew.'),
           rebuild_reason: z.string().nullable(),
@@ -186,13 +197,6 @@ function orDryRun<S extends z.ZodType>(id: string, schema: S) {
   return answer(id, z.union([schema, dryRunAnswer]));
 }
 
-const absentAnswer = answer('AbsentFlow', z.strictObject({ outcome: z.literal('absent'), name: z.string() }));
-
-export const sqlAnswer = answer(
-  'SqlAnswer',
-  z.union([rowsAnswer, createdAnswer, droppedAnswer, absentAnswer, statusAnswer, flushedAnswer, dryRunAnswer]),
-);
-
 export const markedAnswer = answer(
   'Marked',
   z.strictObject({
@@ -205,6 +209,22 @@ export const markedAnswer = answer(
       }),
     ),
   }),
+);
+
+const absentAnswer = answer('AbsentFlow', z.strictObject({ outcome: z.literal('absent'), name: z.string() }));
+
+export const sqlAnswer = answer(
+  'SqlAnswer',
+  z.union([
+    rowsAnswer,
+    createdAnswer,
+    droppedAnswer,
+    absentAnswer,
+    statusAnswer,
+    flushedAnswer,
+    markedAnswer,
+    dryRunAnswer,
+  ]),
 );
 
 export const stateAnswer = answer(

@@ -64,6 +64,8 @@ async function runStatement(call: Call, sql: string, dryRun: boolean): Promise<O
       return command.resume(call, statement.name);
     case 'flush_flow':
       return command.flush(call, statement.name);
+    case 'refresh_flow':
+      return command.refresh(call, statement.name, [statement.range]);
     case 'show_flows': {
       const flows = (await allFlows(engine)).filter(({ name }) => statement.shows(name));
       return rows(

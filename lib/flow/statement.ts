@@ -7,6 +7,7 @@ import { lexicalError } from './lexical-error.ts';
 import { type NameFilter, readNameFilter } from './name-filter.ts';
 import { checkName } from './names.ts';
 import { type OptionValue, writtenOptions } from './options.ts';
+import { type RefreshFlowStatement, readRefreshFlow } from './refresh-flow.ts';
 import { TokenReader } from './token-reader.ts';
 
 export type Statement =
@@ -14,6 +15,7 @@ export type Statement =
   | AlterFlowStatement
   | { readonly kind: 'drop_flow'; readonly name: string; readonly ifExists: boolean; readonly dropSink: boolean }
   | { readonly kind: 'pause_flow' | 'resume_flow' | 'flush_flow'; readonly name: string }
+  | RefreshFlowStatement
   | { readonly kind: 'show_flows'; readonly shows: NameFilter }
   | { readonly kind: 'show_create_flow'; readonly name: string };
 
@@ -28,6 +30,7 @@ const STATEMENTS: Readonly<
   pause: { name: 'PAUSE FLOW', read: (reader) => readNamed(reader, 'pause_flow', 'PAUSE') },
   resume: { name: 'RESUME FLOW', read: (reader) => readNamed(reader, 'resume_flow', 'RESUME') },
   flush: { name: 'FLUSH FLOW', read: (reader) => readNamed(reader, 'flush_flow', 'FLUSH') },
+  refresh: { name: 'REFRESH FLOW', read: readRefreshFlow },
   admin: { name: "ADMIN FLUSH_FLOW('…')", read: readAdmin },
   show: { name: 'SHOW [CREATE] FLOW', read: readShow },
 };

@@ -61,6 +61,17 @@ const CALLS: readonly Calling[] = [
       },
     },
   ],
+  sql("REFRESH FLOW daily FROM '2024-02-29T12:00:00Z' TO '2024-02-29T13:00:00Z'", {
+    outcome: 'refreshed',
+    windows: { ranges: [['2024-02-29T00:00:00.000000Z', '2024-03-01T00:00:00.000000Z']], more: false, count: '1' },
+  }),
+  [
+    'refresh',
+    'POST',
+    '/flows/daily/refresh',
+    { body: { ranges: [{ start: '2024-02-29T12:00:00Z', end: '2024-03-02T00:00:00Z' }] } },
+    { outcome: 'refreshed', windows: { count: '2' } },
+  ],
   [
     'marks of a table',
     'POST',

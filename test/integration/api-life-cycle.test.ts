@@ -144,6 +144,68 @@ describe('changing flows over PostgreSQL and DynamoDB', () => {
     for (const verb of ['PAUSE', 'RESUME', 'FLUSH']) expect((await sql(`${verb} FLOW nobody`)).status).toBe(404);
   });
 
+  describe('refresh', () => {
+    const february = { start: '2024-02-29T10:00:00Z', end: '2024-02-29T11:00:00Z' };
+
+    it('computes clean windows anew, and only those of the range', async () => {
+      await api.database.query(`INSERT INTO trips VALUES ('2024-03-05 12:00Z', 'Bonn', 2)`);
+      await sql('FLUSH FLOW daily');
+      await api.database.query('UPDATE daily_trips SET trips = 99');
+      const { status, body } = await call('POST', '/flows/daily/refresh', { body: { ranges: [february] } });
+      expect({ status, body }).toEqual({
+        status: 200,
+        body: {
+          flows: [
+            {
+              name: 'daily',
+              marked: 1,
+              ranges: [['2024-02-29T00:00:00.000000Z', '2024-03-01T00:00:00.000000Z']],
+              more: false,
+            },
+          ],
+        },
+      });
+      await api.quiet();
+      expect((await sinkRows()).map(({ trips }) => trips)).toEqual(['1', '99']);
+      await sql("REFRESH FLOW daily FROM '2024-03-01T00:00:00Z' TO '2024-04-01T00:00:00Z'");
+      await api.quiet();
+      expect((await sinkRows()).map(({ trips }) => trips)).toEqual(['1', '1']);
+      await api.database.query(`DELETE FROM trips WHERE at > '2024-03-01Z'`);
+    });
+
+    it('refuses what is expired, whole or in part, and marks nothing', async () => {
+      await sql("ALTER FLOW daily SET EXPIRE AFTER '100 days'");
+      await api.quiet();
+      const before = await api.stored();
+      const soon = '2099-01-01T00:00:00Z';
+      for (const ranges of [
+        [february],
+        [{ ...february, end: soon }],
+        [{ start: soon, end: '2099-01-02T00:00:00Z' }, february],
+      ]) {
+        const answer = await call('POST', '/flows/daily/refresh', { body: { ranges } });
+        expect(answer).toMatchObject({
+          status: 409,
+          body: { error: { message: expect.stringMatching(/EXPIRE AFTER/) } },
+        });
+      }
+      expect(await api.stored()).toEqual(before);
+    });
+
+    it('refuses what is no range of a flow with windows', async () => {
+      await sql(`CREATE FLOW whole SINK TO whole_trips EVAL INTERVAL '1 hour' AS SELECT city FROM trips`);
+      const cases: [string, unknown, number][] = [
+        ['/flows/whole/refresh', { ranges: [february] }, 400],
+        ['/flows/nobody/refresh', { ranges: [february] }, 404],
+        ['/flows/daily/refresh', { ranges: [] }, 400],
+        ['/flows/daily/refresh', { ranges: [{ start: february.end, end: february.start }] }, 400],
+        ['/flows/daily/refresh', { ranges: [[february.start, february.end]] }, 400],
+        ['/flows/daily/refresh', {}, 400],
+      ];
+      for (const [target, body, status] of cases) expect((await call('POST', target, { body })).status).toBe(status);
+    });
+  });
+
   it('answers 202 where a flush takes longer', async () => {
     api.hold();
     const answer = await api.call('POST', '/sql', { body: { sql: 'FLUSH FLOW daily' }, timeoutMs: 3_100 });

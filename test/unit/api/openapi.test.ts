@@ -39,6 +39,7 @@ describe('openapi.json', () => {
         'POST /flows/{name}/pause',
         'POST /flows/{name}/resume',
         'POST /flows/{name}/dirty-windows',
+        'POST /flows/{name}/refresh',
         'POST /tables/{table}/dirty-windows',
         'GET /flows/{name}/state',
         'GET /flows/{name}/runs',

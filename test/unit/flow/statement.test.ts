@@ -187,6 +187,14 @@ describe('other statements', () => {
     ['resume flow "A"', { kind: 'resume_flow', name: 'A' }],
     ['FLUSH FLOW a;', { kind: 'flush_flow', name: 'a' }],
     ["ADMIN FLUSH_FLOW('A b');", { kind: 'flush_flow', name: 'A b' }],
+    [
+      "REFRESH FLOW a FROM '2024-01-01T00:00:00Z' TO '2024-01-02T00:00:00+00:00';",
+      {
+        kind: 'refresh_flow',
+        name: 'a',
+        range: { start: instant(1_704_067_200_000_000n), end: instant(1_704_153_600_000_000n) },
+      },
+    ],
     ['SHOW CREATE FLOW A', { kind: 'show_create_flow', name: 'a' }],
   ])('%s', (sql, expected) => {
     expect(parseStatement(sql)).toEqual(expected);
@@ -204,6 +212,11 @@ describe('other statements', () => {
     ['RESUME FLOW', /name of a flow/, 12],
     ['FLUSH FLOW a.b', /one part/, 13],
     ['FLUSH FLOW a b', /nothing more/, 14],
+    ['REFRESH FLOW a', /FROM and a time/, 15],
+    ["REFRESH FLOW a FROM '2024-01-01' TO '2024-01-02T00:00:00Z'", /time of day/, 21],
+    ["REFRESH FLOW a FROM '2024-01-01T00:00:00Z'", /TO and a time/, 43],
+    ["REFRESH FLOW a FROM '2024-01-01T00:00:00Z' TO '2024-01-01T00:00:00Z'", /later than FROM/, 47],
+    ["REFRESH FLOW a FROM '2024-01-01T00:00:00Z' TO '2024-01-02T00:00:00Z' FORCE", /nothing more/, 70],
     ['ADMIN KILL(1)', /FLUSH_FLOW/, 7],
     ['ADMIN FLUSH_FLOW(a)', /in quotes/, 18],
     ["ADMIN FLUSH_FLOW('')", /empty/, 18],
