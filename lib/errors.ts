@@ -20,6 +20,7 @@ export type ErrorCode =
   | 'bounds_not_aligned'
   | 'duplicate_sink_key'
   | 'key_too_long'
+  | 'source_shrunk'
   | 'query_failed'
   // passing faults (HTTP 503)
   | 'statement_timeout'
@@ -42,6 +43,8 @@ export interface ErrorDetails {
   readonly fence?: bigint;
   /** `history_diverged`: the epoch that the sink's database says was applied last. */
   readonly applied?: bigint;
+  /** `source_shrunk`: time of the oldest row that the source still has, in microseconds; null where it has none. */
+  readonly oldest?: bigint | null;
   /** Several findings at once, such as each sink column that does not fit. */
   readonly problems?: readonly string[];
   readonly hint?: string;

@@ -20,6 +20,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   history_diverged: 409,
   bounds_not_aligned: 422,
   duplicate_sink_key: 422,
+  source_shrunk: 503,
   key_too_long: 422,
   query_failed: 422,
   statement_timeout: 503,

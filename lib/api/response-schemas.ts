@@ -266,7 +266,27 @@ export const stateAnswer = answer(
       at: instantOutput.nullable().describe('null: nothing is to be run until something happens.'),
       reason: z.string(),
     }),
-    totals: z.strictObject({ plans_committed: integer64, rows_written: integer64 }),
+    set_aside: z
+      .array(z.strictObject({ range, reason: z.enum(['too_old', 'too_new', 'frozen', 'accepted']) }))
+      .describe(
+        'Dirty times that no plan takes: outside of what `accept_past` and `accept_future` allow, or frozen. ' +
+          '`accepted`: they are allowed by now, and the next plans take them.',
+      ),
+    source: z.strictObject({
+      oldest: instantOutput.nullable().describe("Time of the source's oldest row, as of the last plan that looked."),
+      frozen_before: instantOutput
+        .nullable()
+        .describe('With `on_delete = keep`: windows that start before it are neither recomputed nor removed.'),
+      shrunk: z
+        .strictObject({ from: instantOutput, to: instantOutput.nullable(), at: instantOutput })
+        .nullable()
+        .describe('The last time that the source was seen to have lost its oldest rows; `to` null: it had none left.'),
+    }),
+    totals: z.strictObject({
+      plans_committed: integer64,
+      rows_written: integer64,
+      grid_times_skipped: integer64.describe('Grid times without a run, of a flow that runs whole.'),
+    }),
   }),
 );
 

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
+import { whyAside } from '../engine/admission.ts';
 import { effectiveDirty } from '../engine/effective-dirty.ts';
-import { nextGridTime } from '../engine/grid.ts';
 import type { MarkedFlow } from '../engine/marks.ts';
+import { nextRun } from '../engine/next-run.ts';
 import { leaseIsActive } from '../engine/state.ts';
 import type { CompiledQuery, CompiledWindow, FlowDefinition } from '../flow/definition.ts';
 import { formatInterval } from '../flow/interval.ts';
@@ -87,6 +88,7 @@ export function stateView(loaded: Loaded, now: Instant): z.output<typeof stateAn
   const { state, definition } = loaded;
   const { lease, inFlight } = state;
   const dirty = normalize(effectiveDirty(loaded).pending.flatMap(({ parts }) => parts));
+  const next = nextRun(loaded, now);
   return {
     name: definition.name,
     status: state.status,
@@ -113,32 +115,26 @@ export function stateView(loaded: Loaded, now: Instant): z.output<typeof stateAn
     blocked: state.blocked && errorView(state.blocked),
     last_error: state.lastError && errorView(state.lastError),
     last_run_at: formatOptional(state.lastRunAt),
-    next_run: nextRun(loaded, dirty.length > 0 || loaded.more, now),
-    totals: { plans_committed: String(state.plansCommitted), rows_written: String(state.rowsWritten) },
+    next_run: { at: formatOptional(next.at), reason: next.reason },
+    set_aside: state.aside.map((aside) => ({
+      range: rangeView(aside),
+      reason: whyAside(aside, definition, state, now),
+    })),
+    source: {
+      oldest: formatOptional(state.sourceOldest),
+      frozen_before: formatOptional(state.frozenBefore),
+      shrunk: state.sourceShrunk && {
+        from: formatInstant(state.sourceShrunk.from),
+        to: formatOptional(state.sourceShrunk.to),
+        at: formatInstant(state.sourceShrunk.at),
+      },
+    },
+    totals: {
+      plans_committed: String(state.plansCommitted),
+      rows_written: String(state.rowsWritten),
+      grid_times_skipped: String(state.gridTimesSkipped),
+    },
   };
-}
-
-/** When the next plan is to be expected, and why. Ticks come on their own; only what they have to do is known here. */
-function nextRun(
-  { state, definition }: Loaded,
-  isDirty: boolean,
-  now: Instant,
-): z.output<typeof stateAnswer>['next_run'] {
-  if (state.status === 'paused') return { at: null, reason: 'the flow is paused' };
-  if (state.blocked !== null) return { at: null, reason: 'the flow is blocked' };
-  const atNextTick = { at: formatInstant(now) };
-  if (definition.generation !== state.generation)
-    return { ...atNextTick, reason: 'the definition is to be brought into force' };
-  if (state.inFlight !== null) return { ...atNextTick, reason: 'a plan is in flight' };
-  const { evalInterval } = definition;
-  if (evalInterval !== null) {
-    const at = nextGridTime(state.lastGridTime ?? now, evalInterval);
-    return at <= now
-      ? { ...atNextTick, reason: 'a grid time is due' }
-      : { at: formatInstant(at), reason: 'the next grid time' };
-  }
-  if (isDirty) return { ...atNextTick, reason: 'windows are dirty' };
-  return { at: null, reason: 'no window is dirty' };
 }
 
 export function runView(run: RunRecord): z.output<typeof runsAnswer>['runs'][number] {

@@ -23,7 +23,7 @@ export async function adoptDefinition(
   const frontend = deps.frontend(definition.options.connection);
   const { held, applied } = await raiseFence(deps, frontend, flow, taken);
   await markEverything(deps, flow);
-  await deps.store.commit(flow, held, inForce(held, definition, applied, true));
+  await deps.store.commit(flow, held, inForce(held, definition, applied, 'nothing'));
   const reason = 'a definition whose change had ended half-way is in force now; everything is dirty';
   return { action: 'adopted', reason, epoch: held.epoch, more: true };
 }

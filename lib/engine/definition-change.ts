@@ -82,8 +82,11 @@ export async function raiseFence(
   }
 }
 
-/** The state once a definition is in force. `rebuild`: what the sink holds was computed by another query, or by none. */
-export function inForce(held: FlowState, definition: FlowDefinition, applied: bigint, rebuild: boolean): FlowState {
+/** What is still true of what a sink was brought to. `nothing`: it was computed by another query, or by none. */
+export type Kept = 'all' | 'source_age' | 'nothing';
+
+/** The state once a definition is in force. `kept`: with `source_age`, everything is dirty, but the sources are the same. */
+export function inForce(held: FlowState, definition: FlowDefinition, applied: bigint, kept: Kept): FlowState {
   const settled: FlowState = {
     ...held,
     version: held.version + 1n,
@@ -96,6 +99,17 @@ export function inForce(held: FlowState, definition: FlowDefinition, applied: bi
     failures: 0,
     windowLimit: null,
     lastError: null,
+    nextDueAt: null,
   };
-  return rebuild ? { ...settled, settle: [], mode: 'full_snapshot', checkpoints: {}, lastGridTime: null } : settled;
+  if (kept === 'all') return settled;
+  const age = kept === 'nothing' ? { sourceOldest: null, frozenBefore: null, sourceShrunk: null } : {};
+  const rebuilt = {
+    settle: [],
+    mode: 'full_snapshot',
+    checkpoints: {},
+    lastGridTime: null,
+    lookbackAt: null,
+    aside: [],
+  } as const;
+  return { ...settled, ...rebuilt, ...age };
 }

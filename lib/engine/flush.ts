@@ -1,18 +1,20 @@
 import { SluiceError } from '../errors.ts';
-import type { FlowDefinition } from '../flow/definition.ts';
 import type { FlowState, LoadedFlow } from '../store/flow-store.ts';
-import { type Instant, type Micros, plus } from '../window/instant.ts';
+import { INSTANT_MIN, type Instant, type Micros, plus } from '../window/instant.ts';
 import { ALL_TIME, intersect, type TimeRange } from '../window/time-range.ts';
 import { windowContaining } from '../window/windows.ts';
+import { admissionAt } from './admission.ts';
 import type { EngineDeps } from './deps.ts';
 import { effectiveDirty } from './effective-dirty.ts';
 import { existing } from './lifecycle.ts';
-import { expiryBound } from './planner.ts';
+
 import { takeSurvey } from './survey.ts';
 
 export type FlushOutcome =
   /** Every window up to now has been brought up to date; `rowsWritten` by the plans that ran meanwhile. */
   { readonly done: true; readonly rowsWritten: bigint } | { readonly done: false };
+
+type Existing = ReturnType<typeof existing>;
 
 const SURVEY_BUDGET_MS = 10_000;
 const FIRST_WAIT_MS = 50;
@@ -48,7 +50,7 @@ export async function flushFlow(deps: EngineDeps, flow: string, { waitMs }: { wa
 export async function wouldFlush(
   deps: EngineDeps,
   flow: string,
-): Promise<{ readonly before: ReturnType<typeof existing>; readonly range: TimeRange | null }> {
+): Promise<{ readonly before: Existing; readonly range: TimeRange | null }> {
   const before = existing(flow, await load(deps, flow));
   if (before.state.status === 'paused') {
     throw new SluiceError('conflict', `flow ${flow} is paused; resume it first`);
@@ -59,15 +61,18 @@ export async function wouldFlush(
       `flow ${flow} is blocked: ${before.state.blocked.message}; mend that and resume it`,
     );
   }
-  return { before, range: await flushRange(deps, before.definition) };
+  return { before, range: await flushRange(deps, before) };
 }
 
-async function flushRange(deps: EngineDeps, definition: FlowDefinition): Promise<TimeRange | null> {
+/** Up to and including the window of now, as far as the flow takes windows up; null: there is nothing to bring up to date. */
+async function flushRange(deps: EngineDeps, { definition, state }: Existing): Promise<TimeRange | null> {
   const { window } = definition.compiled;
   if (window === null) return ALL_TIME;
   const now = deps.clock();
-  const wanted: TimeRange = { start: expiryBound(definition, now), end: windowContaining(window.spec, now).end };
-  if (definition.expireAfter !== null) return wanted;
+  const { kept, accepted, ripe } = admissionAt(definition, state, now);
+  const upToNow: TimeRange = { start: INSTANT_MIN, end: windowContaining(window.spec, now).end };
+  const wanted = [kept, accepted, ripe].reduce<TimeRange | null>((a, b) => a && b && intersect(a, b), upToNow);
+  if (wanted === null || wanted.start > INSTANT_MIN) return wanted;
   const frontend = deps.frontend(definition.options.connection);
   const { data } = await takeSurvey(frontend, definition, wanted, SURVEY_BUDGET_MS);
   return data && intersect(data, wanted) && { start: data.start, end: wanted.end };

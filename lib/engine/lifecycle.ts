@@ -69,7 +69,8 @@ export async function createFlow(
   const change = changeOf(taken.loaded, definition, sinkIsNew);
   await deps.store.putDefinition(definition, previous);
   if (change.rebuild) await markEverything(deps, draft.name);
-  await deps.store.commit(draft.name, held, inForce(held, definition, applied, change.rebuild));
+  const kept = !change.rebuild ? 'all' : readsTheSame(previous, definition) ? 'source_age' : 'nothing';
+  await deps.store.commit(draft.name, held, inForce(held, definition, applied, kept));
   if (previous !== null) await releaseFormerSink(deps, previous, definition);
 
   await startClock(deps, draft);
@@ -270,4 +271,10 @@ function changeOf(loaded: LoadedFlow | null, next: FlowDraft, sinkIsNew: boolean
   if (sinkIsNew) return { rebuild: true, reason: 'the sink is created' };
   if (!isInForce(loaded)) return { rebuild: true, reason: 'an earlier change of the flow had ended half-way' };
   return rebuildOf(loaded.definition, next);
+}
+
+/** Whether the oldest row of the source, and what the sink has kept of older ones, are still what they were. */
+function readsTheSame(previous: FlowDefinition | null, next: FlowDefinition): boolean {
+  if (previous === null || !sameSink(previous, next)) return false;
+  return JSON.stringify(previous.compiled.sources) === JSON.stringify(next.compiled.sources);
 }

@@ -65,10 +65,17 @@ async function writeMarks({ store }: EngineDeps, marks: readonly MarkedFlow[]): 
   await store.markDirty(marks.flatMap(({ flow, marked }) => marked.map((range) => ({ flow, range }))));
 }
 
-/** The windows of a change: aligned outwards, joined where they touch, without those that are expired. */
-export function dirtyRanges(reader: TableReader, change: Change, now: Instant): readonly TimeRange[] {
+/**
+ * The windows of a change: aligned outwards, joined where they touch, without those that are expired. A change of a table that is
+ * read whole dirties everything, or nothing.
+ */
+export function dirtyRanges(
+  reader: Pick<TableReader, 'window' | 'refreshesWhole' | 'expireAfter'>,
+  change: Change,
+  now: Instant,
+): readonly TimeRange[] {
   const spec = reader.window;
-  if (spec === null) return [];
+  if (spec === null) return reader.refreshesWhole ? [ALL_TIME] : [];
   const windows = [
     ...change.timestamps.map((t) => windowContaining(spec, t)),
     ...change.ranges.map((range) => alignOutwards(spec, range)),

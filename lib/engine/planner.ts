@@ -1,26 +1,38 @@
 import type { CompiledWindow, FlowDefinition } from '../flow/definition.ts';
-import type { ConsumedWindow, InFlightPlan, LoadedFlow } from '../store/flow-store.ts';
+import type { ConsumedWindow, FlowState, InFlightPlan, LoadedFlow } from '../store/flow-store.ts';
 import { clip, joinNear, normalize, subtract, takeWindows } from '../window/dirty-set.ts';
-import { INSTANT_MAX, INSTANT_MIN, type Instant, instant } from '../window/instant.ts';
-import { intersect, type TimeRange } from '../window/time-range.ts';
-import { alignOutwards, stepWindows, windowContaining } from '../window/windows.ts';
+import { INSTANT_MAX, INSTANT_MIN, type Instant } from '../window/instant.ts';
+import { ALL_TIME, type TimeRange } from '../window/time-range.ts';
+import { alignOutwards, stepWindows } from '../window/windows.ts';
+import { type Admission, admissionAt, type Divided, divide, setAside } from './admission.ts';
+import { isResting } from './cadence.ts';
 import { effectiveDirty, type PendingWindow } from './effective-dirty.ts';
-import { gridTimeOf } from './grid.ts';
+import { dueGridTimes, evalSchedule, gridTimeAt } from './eval-schedule.ts';
+import { firstSight } from './source-age.ts';
+import type { Survey } from './survey.ts';
 
-/** `schedule`: the clock's own tick, which a flow with an eval interval runs on grid times only. `request`: somebody asked. */
+/** `schedule`: the clock's own tick, which keeps to the grid and to rests. `request`: somebody asked, or work was left. */
 export type Trigger = 'schedule' | 'request';
 
-export type Decision =
-  /** Nothing to run. `drop`: dirty windows that need no plan, since they are expired, empty on both sides or consumed. */
-  | { readonly kind: 'idle'; readonly reason: string; readonly drop: readonly ConsumedWindow[] }
-  /** A range is longer than one plan: where inside `within` the source or the sink has rows has to be known first. */
-  | { readonly kind: 'survey'; readonly within: TimeRange }
-  | { readonly kind: 'plan'; readonly plan: Omit<InFlightPlan, 'epoch'>; readonly reason: string };
+/** What a decision makes of the state besides its plan. Absent: nothing. */
+export type StateChanges = Partial<Pick<FlowState, 'aside' | 'sourceOldest' | 'frozenBefore'>>;
 
-/** Between the first and last row of source and sink, aligned outwards; null where neither has a row. */
-export interface Survey {
-  readonly data: TimeRange | null;
-}
+export type Decision =
+  /** Nothing to run. `drop`: dirty windows that need no plan, since they are expired, set aside, empty on both sides or consumed. */
+  | {
+      readonly kind: 'idle';
+      readonly reason: string;
+      readonly drop: readonly ConsumedWindow[];
+      readonly changes?: StateChanges;
+    }
+  /** Where inside `within` the source or the sink has rows has to be known first. */
+  | { readonly kind: 'survey'; readonly within: TimeRange }
+  | {
+      readonly kind: 'plan';
+      readonly plan: Omit<InFlightPlan, 'epoch'>;
+      readonly reason: string;
+      readonly changes?: StateChanges;
+    };
 
 /**
  * What the next plan of a flow is: a pure function of what was loaded. Called a second time with the survey where the first
@@ -36,35 +48,81 @@ export function planNext(
   trigger: Trigger,
   survey: Survey | null,
 ): Decision {
-  const { pending, unsettled } = effectiveDirty(loaded);
-  const grid = dueGridTime(definition, loaded, now);
-  const window = definition.compiled.window;
-  if (window === null) return planWhole(definition, loaded, now, grid, pending, unsettled);
-  if (grid !== null && !grid.due && trigger === 'schedule') {
-    return { kind: 'idle', reason: 'not due before the next grid time', drop: [] };
-  }
+  const { window } = definition.compiled;
+  if (window === null) return planWhole(definition, loaded, now);
+  const waits = waitsFor(definition, loaded.state, now, trigger);
+  if (waits !== null) return { kind: 'idle', reason: waits, drop: [] };
+  const gridTime = windowedGridTime(definition, loaded.state, now);
+  return planWindows(definition, window, loaded, { now, gridTime, time: gridTime ?? now }, survey);
+}
 
-  const live = liveParts(window, definition, pending, grid?.time ?? now, survey);
-  const ranges = normalize(live.flatMap((entry) => entry.parts));
-  if (ranges.length === 0) {
-    const drop = [...pending.map((entry) => ({ ...entry.stored, left: [] })), ...consumedWhole(unsettled)];
-    const reason = pending.length > 0 ? 'the dirty windows are expired or hold no rows' : 'no dirty windows';
-    return { kind: 'idle', reason, drop };
+/** Why a flow with windows does not run now; null: it may. */
+export function waitsFor(definition: FlowDefinition, state: FlowState, now: Instant, trigger: Trigger): string | null {
+  if (trigger !== 'schedule') return null;
+  const schedule = evalSchedule(definition);
+  if (schedule !== null) {
+    // The dirty windows cover whatever passed: which of the missed grid times finds them makes no difference.
+    const { due } = dueGridTimes({ ...schedule, missed: 'latest' }, state.lastGridTime, now);
+    return due.length > 0 ? null : 'not due before the next grid time';
   }
+  return isResting(state.nextDueAt, now) ? 'resting after the last plan' : null;
+}
+
+/** Grid time that a plan over windows runs under; never an earlier one than the last. */
+function windowedGridTime(definition: FlowDefinition, { lastGridTime }: FlowState, now: Instant): Instant | null {
+  const schedule = evalSchedule(definition);
+  const time = schedule && gridTimeAt(schedule, now);
+  return time === null || (lastGridTime !== null && time < lastGridTime) ? lastGridTime : time;
+}
+
+interface Moment {
+  readonly now: Instant;
+  readonly gridTime: Instant | null;
+  /** The one that counts for everything that ages. */
+  readonly time: Instant;
+}
+
+/** A stored dirty window with what becomes of each part of it. */
+interface SortedWindow extends Divided {
+  readonly stored: PendingWindow['stored'];
+}
+
+function planWindows(
+  definition: FlowDefinition,
+  window: CompiledWindow,
+  loaded: LoadedFlow,
+  { now, gridTime, time }: Moment,
+  survey: Survey | null,
+): Decision {
+  const { pending, unsettled } = effectiveDirty(loaded);
+  const sight = pending.length === 0 ? {} : firstSight(definition, loaded.state, survey, time);
+  if (sight === 'unknown') return { kind: 'survey', within: ALL_TIME };
+  const admission = admissionAt(definition, { ...loaded.state, ...sight }, time);
+  const sorted = pending.map((entry) => sortParts(window, entry, admission, survey));
+  const again = divide(loaded.state.aside, admission).live;
+  const ranges = normalize([...sorted.flatMap(({ live }) => live), ...again]);
+  const found = sorted.flatMap(({ aside }) => aside);
 
   const { maxRanges, maxWindows, mergeDistance, order } = definition.options;
+  if (survey === null && [...ranges, ...found].some((range) => isLongerThan(range, window, maxWindows))) {
+    return { kind: 'survey', within: hull(normalize([...ranges, ...found])) };
+  }
+  const aside = setAside(loaded.state.aside, found, admission);
+  const changes = { ...(sameRanges(aside, loaded.state.aside) ? {} : { aside }), ...sight };
+  const changed = Object.keys(changes).length === 0 ? {} : { changes };
+  if (ranges.length === 0) {
+    const drop = [...sorted.flatMap((entry) => consume(entry, [])), ...consumedWhole(unsettled)];
+    return { kind: 'idle', reason: idleReason(sorted), drop, ...changed };
+  }
+
   const limit = loaded.state.windowLimit;
   const joined =
-    limit === null ? joinNear(ranges, window.spec, mergeDistance) : pastFailures(definition, loaded, ranges);
-  if (survey === null && joined.some((range) => isLongerThan(range, window, maxWindows))) {
-    return { kind: 'survey', within: hull(ranges) };
-  }
+    limit === null ? joinLive(ranges, window, mergeDistance, admission) : pastFailures(definition, loaded, ranges);
   const { taken } = takeWindows(joined, window.spec, {
     maxRanges: Math.min(maxRanges, limit ?? maxRanges),
     maxWindows: Math.min(maxWindows, limit ?? maxWindows),
     order,
   });
-  const consumed = live.flatMap((entry) => consume(entry, taken));
   const left = subtract(ranges, taken);
   return {
     kind: 'plan',
@@ -72,76 +130,74 @@ export function planNext(
     plan: {
       coverage: 'scoped_base_repair',
       ranges: taken,
-      consumed,
-      gridTime: grid?.time ?? null,
+      consumed: sorted.flatMap((entry) => consume(entry, taken)),
+      gridTime,
       startedAt: now,
       more: left.length > 0 || loaded.more,
     },
+    ...changed,
   };
 }
 
-function planWhole(
-  definition: FlowDefinition,
-  loaded: LoadedFlow,
-  now: Instant,
-  grid: { readonly time: Instant; readonly due: boolean } | null,
-  pending: readonly PendingWindow[],
-  unsettled: readonly ConsumedWindow[],
-): Decision {
-  if (grid === null) {
+/** Joins near neighbours, but never over times that no plan may touch. */
+function joinLive(
+  ranges: readonly TimeRange[],
+  { spec }: CompiledWindow,
+  distance: number,
+  admission: Admission,
+): readonly TimeRange[] {
+  const joined = joinNear(ranges, spec, distance);
+  return normalize([...divide(joined, admission).live, ...ranges]);
+}
+
+function idleReason(sorted: readonly SortedWindow[]): string {
+  if (sorted.length === 0) return 'no dirty windows';
+  if (sorted.some(({ waiting }) => waiting.length > 0)) return 'the dirty windows are younger than the delay';
+  if (sorted.some(({ aside }) => aside.length > 0)) return 'the dirty windows are set aside';
+  return 'the dirty windows are expired or hold no rows';
+}
+
+/** Each grid time whole. A run that somebody asked for between grid times repeats the last one. */
+function planWhole(definition: FlowDefinition, loaded: LoadedFlow, now: Instant): Decision {
+  const schedule = evalSchedule(definition);
+  if (schedule === null) {
     return { kind: 'idle', reason: `flow ${definition.name} has neither a window nor an eval interval`, drop: [] };
   }
-  if (!grid.due && pending.length === 0) {
+  const { pending, unsettled } = effectiveDirty(loaded);
+  const { lastGridTime } = loaded.state;
+  const { due } = dueGridTimes(schedule, lastGridTime, now);
+  const [oldest] = due;
+  const between = pending.length > 0 ? (lastGridTime ?? gridTimeAt(schedule, now)) : null;
+  const gridTime = oldest ?? between;
+  if (gridTime === null) {
     return { kind: 'idle', reason: 'not due before the next grid time', drop: consumedWhole(unsettled) };
   }
   return {
     kind: 'plan',
-    reason: grid.due ? 'a grid time is due' : 'asked for between grid times',
+    reason: oldest === undefined ? 'asked for between grid times' : 'a grid time is due',
     plan: {
       coverage: 'unfiltered_full',
       ranges: [],
       consumed: pending.map((entry) => ({ ...entry.stored, left: [] })),
-      gridTime: grid.time,
+      gridTime,
       startedAt: now,
-      more: loaded.more,
+      more: due.length > 1 || loaded.more,
     },
   };
 }
 
-/** A grid never runs backwards: after a clock stepped back, the last grid time stands. */
-function dueGridTime(
-  definition: FlowDefinition,
-  loaded: LoadedFlow,
-  now: Instant,
-): { readonly time: Instant; readonly due: boolean } | null {
-  if (definition.evalInterval === null) return null;
-  const time = gridTimeOf(now, definition.evalInterval);
-  const last = loaded.state.lastGridTime;
-  return last !== null && time <= last ? { time: last, due: false } : { time, due: true };
-}
-
-/** Start of the window that holds the oldest time which is still kept up to date. */
-export function expiryBound(definition: FlowDefinition, now: Instant): Instant {
-  const window = definition.compiled.window;
-  if (definition.expireAfter === null || window === null) return INSTANT_MIN;
-  return windowContaining(window.spec, instant(now - definition.expireAfter)).start;
-}
-
-function liveParts(
-  window: CompiledWindow,
-  definition: FlowDefinition,
-  pending: readonly PendingWindow[],
-  now: Instant,
+/** What was forced is live, whatever the bounds say. */
+function sortParts(
+  { spec }: CompiledWindow,
+  { stored, parts }: PendingWindow,
+  admission: Admission,
   survey: Survey | null,
-): PendingWindow[] {
-  const bound = expiryBound(definition, now);
-  const kept: TimeRange | null = bound < INSTANT_MAX ? { start: bound, end: INSTANT_MAX } : null;
-  const within = survey === null ? kept : survey.data && kept && intersect(survey.data, kept);
-  return pending.map(({ stored, parts }) => {
-    // A definition that was replaced may have left windows of another length behind.
-    const aligned = normalize(parts.map((part) => alignOutwards(window.spec, part)));
-    return { stored, parts: within === null ? [] : clip(aligned, within) };
-  });
+): SortedWindow {
+  // A definition that was replaced may have left windows of another length behind.
+  const aligned = normalize(parts.map((part) => alignOutwards(spec, part)));
+  const held = survey === null ? aligned : survey.data === null ? [] : clip(aligned, survey.data);
+  const divided = stored.forced ? { live: held, waiting: [], aside: [] } : divide(held, admission);
+  return { stored, ...divided };
 }
 
 /** So many windows take turns while plans fail. */
@@ -169,11 +225,11 @@ function pastFailures(
   return skipped === 0 ? ranges : windowsOf(skipped).left;
 }
 
-/** The stored window as consumed by a plan over `taken`; nothing where the plan does not reach it. */
-function consume(entry: PendingWindow, taken: readonly TimeRange[]): ConsumedWindow[] {
-  const left = subtract(entry.parts, taken);
-  const untouched = entry.parts.length > 0 && left.length > 0 && subtract(entry.parts, left).length === 0;
-  return untouched ? [] : [{ ...entry.stored, left }];
+/** The stored window as consumed by a plan over `taken`; nothing where the plan does not reach it and something has to stay. */
+function consume({ stored, live, waiting }: SortedWindow, taken: readonly TimeRange[]): ConsumedWindow[] {
+  const left = normalize([...subtract(live, taken), ...waiting]);
+  const isReached = left.length === 0 || subtract(live, left).length > 0;
+  return isReached ? [{ ...stored, left }] : [];
 }
 
 function consumedWhole(unsettled: readonly ConsumedWindow[]): ConsumedWindow[] {
@@ -189,4 +245,10 @@ function hull(ranges: readonly TimeRange[]): TimeRange {
   const start = ranges[0]?.start ?? INSTANT_MIN;
   const end = ranges[ranges.length - 1]?.end ?? INSTANT_MAX;
   return { start, end };
+}
+
+function sameRanges(a: readonly TimeRange[], b: readonly TimeRange[]): boolean {
+  return (
+    a.length === b.length && a.every(({ start, end }, index) => start === b[index]?.start && end === b[index]?.end)
+  );
 }

@@ -1,5 +1,9 @@
+import type { FlowDefinition } from '../flow/definition.ts';
 import type { ConsumedWindow, FlowState, InFlightPlan, Lease, RunError } from '../store/flow-store.ts';
+import { subtract } from '../window/dirty-set.ts';
 import type { Instant } from '../window/instant.ts';
+import { nextDueAt } from './cadence.ts';
+import { evalSchedule, gridTimesBetween } from './eval-schedule.ts';
 import { identity } from './window-identity.ts';
 
 /** The state of a flow that has never been: what CREATE starts from. */
@@ -19,6 +23,13 @@ export const NEW_FLOW_STATE: FlowState = {
   blocked: null,
   lastError: null,
   lastGridTime: null,
+  gridTimesSkipped: 0n,
+  nextDueAt: null,
+  lookbackAt: null,
+  aside: [],
+  sourceOldest: null,
+  frozenBefore: null,
+  sourceShrunk: null,
   lastRunAt: null,
   plansCommitted: 0n,
   rowsWritten: 0n,
@@ -37,10 +48,12 @@ export function acquire(
   owner: string,
   expiresAt: Instant,
   plan: Omit<InFlightPlan, 'epoch'> | null,
+  changes: Partial<FlowState> = {},
 ): FlowState {
   const epoch = state.epoch + 1n;
   return {
     ...state,
+    ...changes,
     epoch,
     version: state.version + 1n,
     lease: { owner, epoch, expiresAt },
@@ -50,10 +63,17 @@ export function acquire(
 
 /** What a plan in flight has come to. */
 export type PlanFate =
-  /** The sink's database has it. `rows`: written by it, where that is known. */
-  | { readonly kind: 'applied'; readonly rows: bigint; readonly outstanding: readonly ConsumedWindow[] }
+  /** The sink's database has it. `rows`: written by it, where that is known. `seen`: what its transaction found out. */
+  | {
+      readonly kind: 'applied';
+      readonly rows: bigint;
+      readonly outstanding: readonly ConsumedWindow[];
+      readonly seen: Partial<Pick<FlowState, 'sourceOldest'>>;
+    }
   /** Nothing of it was written. */
   | { readonly kind: 'failed'; readonly error: RunError; readonly blocks: boolean }
+  /** Nothing was written, since the source has lost its oldest rows, which `change` says. */
+  | { readonly kind: 'shrunk'; readonly change: Partial<FlowState> }
   /** The commit was sent and its answer is lost: the next tick asks the fence. */
   | { readonly kind: 'unknown'; readonly error: RunError }
   /** Store and database do not share one history: one of them was restored. */
@@ -63,7 +83,7 @@ export type PlanFate =
  * The state after a plan, with the lease given back. After a failure the next plan takes one window; each success allows
  * one more, up to the flow's own limit.
  */
-export function concludePlan(state: FlowState, fate: PlanFate, maxWindows: number, now: Instant): FlowState {
+export function concludePlan(state: FlowState, fate: PlanFate, definition: FlowDefinition, now: Instant): FlowState {
   const plan = state.inFlight;
   const released: FlowState = { ...state, version: state.version + 1n, lease: null };
   switch (fate.kind) {
@@ -71,14 +91,17 @@ export function concludePlan(state: FlowState, fate: PlanFate, maxWindows: numbe
       const grown = state.windowLimit === null ? null : state.windowLimit + 1;
       return {
         ...released,
+        ...fate.seen,
+        ...(plan === null ? {} : dealtWith(state, plan, definition)),
         inFlight: null,
         settle: mergeSettle(plan?.consumed ?? [], fate.outstanding),
         applied: plan?.epoch ?? state.applied,
-        windowLimit: grown !== null && grown >= maxWindows ? null : grown,
+        windowLimit: grown !== null && grown >= definition.options.maxWindows ? null : grown,
         failures: 0,
         blocked: null,
         lastError: null,
-        lastGridTime: plan !== null && plan.gridTime !== null && !plan.more ? plan.gridTime : state.lastGridTime,
+        aside: subtract(state.aside, plan?.ranges ?? []),
+        nextDueAt: plan === null ? null : nextDueAt(definition, plan, now),
         lastRunAt: now,
         plansCommitted: state.plansCommitted + 1n,
         rowsWritten: state.rowsWritten + fate.rows,
@@ -87,13 +110,20 @@ export function concludePlan(state: FlowState, fate: PlanFate, maxWindows: numbe
     case 'failed':
       return {
         ...released,
+        // Skipped rather than tried again: the dirty windows stay for the next grid time.
+        ...(plan !== null && definition.options.missedTicks === 'skip'
+          ? dealtWith(state, { ...plan, more: false }, definition)
+          : {}),
         inFlight: null,
         windowLimit: 1,
         failures: state.failures + 1,
         blocked: fate.blocks ? fate.error : state.blocked,
         lastError: fate.error,
+        nextDueAt: null,
         lastRunAt: now,
       };
+    case 'shrunk':
+      return { ...released, ...fate.change, inFlight: null, nextDueAt: null };
     case 'unknown':
       return { ...released, lastError: fate.error, lastRunAt: now };
     case 'diverged':
@@ -101,6 +131,20 @@ export function concludePlan(state: FlowState, fate: PlanFate, maxWindows: numbe
     default:
       return fate satisfies never;
   }
+}
+
+/** The cursor of the grid after a plan. One that leaves windows behind is not through with its grid time. */
+function dealtWith(
+  { lastGridTime, gridTimesSkipped }: FlowState,
+  plan: InFlightPlan,
+  definition: FlowDefinition,
+): Partial<FlowState> {
+  const schedule = evalSchedule(definition);
+  const { gridTime } = plan;
+  if (schedule === null || gridTime === null || (lastGridTime !== null && gridTime <= lastGridTime)) return {};
+  if (plan.coverage !== 'unfiltered_full') return plan.more ? {} : { lastGridTime: gridTime };
+  const skipped = gridTimesBetween(schedule, lastGridTime, gridTime);
+  return { lastGridTime: gridTime, gridTimesSkipped: gridTimesSkipped + skipped };
 }
 
 /** Windows consumed by this plan, and those of earlier ones that the store still shows, without the ones named twice. */

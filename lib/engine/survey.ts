@@ -1,9 +1,18 @@
 import type { FirstAndLast, Frontend, Surveyed } from '../frontend/frontend.ts';
-import { INSTANT_MAX } from '../window/instant.ts';
+import { INSTANT_MAX, type Instant } from '../window/instant.ts';
 import { ALL_TIME, type TimeRange } from '../window/time-range.ts';
 import type { WindowSpec } from '../window/window-spec.ts';
 import { windowContaining, windowsNearLabel } from '../window/windows.ts';
-import type { Survey } from './planner.ts';
+
+/** Where inside the range that was asked about source and sink have rows. */
+export interface Survey {
+  /** Between the first and last row of source and sink, aligned outwards; null where neither has a row. */
+  readonly data: TimeRange | null;
+  /** Time of the first row of the source. */
+  readonly sourceFirst: Instant | null;
+  /** Start of the windows that can hold the first row of the sink. */
+  readonly sinkStart: Instant | null;
+}
 
 /** Asks the frontend where inside `within` the source or the sink has rows. */
 export async function takeSurvey(
@@ -13,9 +22,13 @@ export async function takeSurvey(
   budgetMs: number,
 ): Promise<Survey> {
   const window = definition.compiled.window;
-  if (window === null) return { data: ALL_TIME };
+  if (window === null) return { data: ALL_TIME, sourceFirst: null, sinkStart: null };
   const { source, sink } = await frontend.timeRange(definition, within, budgetMs);
-  return { data: dataRange(window.spec, source, sink) };
+  return {
+    data: dataRange(window.spec, source, sink),
+    sourceFirst: source?.first ?? null,
+    sinkStart: sink && windowsNearLabel(window.spec, sink.first).start,
+  };
 }
 
 /** A label may lie outside of its own window, so the sink's side reaches one window further on both ends. */

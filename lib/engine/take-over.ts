@@ -4,6 +4,7 @@ import type { FlowState, InFlightPlan, LoadedFlow } from '../store/flow-store.ts
 import type { Instant } from '../window/instant.ts';
 import { closePlan } from './close-plan.ts';
 import type { EngineDeps } from './deps.ts';
+import { markDownstream } from './downstream.ts';
 import { effectiveDirty } from './effective-dirty.ts';
 import { leaseEnd, millisLeft } from './invocation.ts';
 import { markEverything, outrunFence } from './restored.ts';
@@ -40,6 +41,7 @@ export async function takeOver(
   const fate = fateOf(loaded, plan, applied, now);
   if (fate.kind === 'diverged') await markEverything(deps, flow);
   const recovered = fate.kind === 'applied';
+  if (recovered) await markDownstream(deps, definition, plan);
   const reason = recovered
     ? `the plan of epoch ${plan.epoch} was applied: its commit is completed`
     : `the plan of epoch ${plan.epoch} was not applied: its windows are dirty again`;
@@ -48,7 +50,7 @@ export async function takeOver(
     flow,
     recovered ? 'commit' : 'abort',
     held,
-    concludePlan(held, fate, definition.options.maxWindows, now),
+    concludePlan(held, fate, definition, now),
     {
       at: now,
       epoch: plan.epoch,
@@ -67,7 +69,9 @@ export async function takeOver(
 }
 
 function fateOf(loaded: LoadedFlow, plan: InFlightPlan, applied: bigint, at: Instant): PlanFate {
-  if (applied === plan.epoch) return { kind: 'applied', rows: 0n, outstanding: effectiveDirty(loaded).unsettled };
+  if (applied === plan.epoch) {
+    return { kind: 'applied', rows: 0n, outstanding: effectiveDirty(loaded).unsettled, seen: {} };
+  }
   if (applied === loaded.state.applied) {
     const message = `the worker of epoch ${plan.epoch} ended without an answer`;
     return { kind: 'failed', error: { code: 'outcome_unknown', message, at }, blocks: false };
@@ -90,7 +94,7 @@ async function giveBack(
   }
   const now = deps.clock();
   const error = { code: thrown.code, message: thrown.message, at: now };
-  const next = concludePlan(held, { kind: 'unknown', error }, definition.options.maxWindows, now);
+  const next = concludePlan(held, { kind: 'unknown', error }, definition, now);
   await deps.store.abort(definition.name, held, next);
   return { action: 'failed', reason: thrown.message, epoch: held.epoch, more: false };
 }

@@ -5,7 +5,8 @@ import type { Instant } from '../window/instant.ts';
 import { adoptDefinition } from './adopt.ts';
 import type { EngineDeps } from './deps.ts';
 import { LEAST_BUDGET_MS, millisLeft } from './invocation.ts';
-import { planNext } from './planner.ts';
+import { lookbackRange } from './lookback.ts';
+import { type Decision, planNext, waitsFor } from './planner.ts';
 import { runPlan } from './run-plan.ts';
 import { concludePlan, leaseIsActive, type PlanFate } from './state.ts';
 import { takeSurvey } from './survey.ts';
@@ -62,9 +63,11 @@ async function runNextPlan(
   deps: EngineDeps,
   request: TickRequest,
   definition: FlowDefinition,
-  loaded: LoadedFlow,
+  before: LoadedFlow,
   now: Instant,
 ): Promise<TickOutcome> {
+  const lookback = request.trigger === 'schedule' ? await markLookback(deps, definition, before, now) : null;
+  const loaded = lookback ?? before;
   let decision = planNext(definition, loaded, now, request.trigger, null);
   if (decision.kind === 'survey') {
     try {
@@ -79,19 +82,45 @@ async function runNextPlan(
     case 'survey':
       throw new SluiceError('internal', `flow ${definition.name}: the planner asked for a second survey`);
     case 'idle':
-      if (decision.drop.length > 0) await deps.store.settle(request.flow, decision.drop);
-      if (loaded.state.lease !== null) await clearLapsedLease(deps, request.flow, loaded.state);
-      return { action: 'idle', reason: decision.reason, more: loaded.more && decision.drop.length > 0 };
-    case 'plan':
-      return runPlan(deps, request, definition, loaded, decision);
+      return stayIdle(deps, request.flow, loaded, decision);
+    case 'plan': {
+      const changes = lookback === null ? decision.changes : { ...decision.changes, lookbackAt: now };
+      return runPlan(deps, request, definition, loaded, { ...decision, ...(changes && { changes }) });
+    }
     default:
       return decision satisfies never;
   }
 }
 
-/** Left by somebody who ended between taking the lease and doing anything under it. */
-async function clearLapsedLease(deps: EngineDeps, flow: string, state: FlowState): Promise<void> {
-  await deps.store.abort(flow, state, { ...state, version: state.version + 1n, lease: null });
+/** Marks first and reads again, so that what the plan does not get to stays dirty. null: nothing was to be marked. */
+async function markLookback(
+  deps: EngineDeps,
+  definition: FlowDefinition,
+  { state }: LoadedFlow,
+  now: Instant,
+): Promise<LoadedFlow | null> {
+  const flow = definition.name;
+  const range = waitsFor(definition, state, now, 'schedule') === null ? lookbackRange(definition, state, now) : null;
+  if (range === null) return null;
+  await deps.store.markDirty([{ flow, range }]);
+  const loaded = await deps.store.load(flow, { limit: DIRTY_WINDOWS_READ, order: 'as_defined' });
+  if (loaded?.state.version === state.version) return loaded;
+  throw new SluiceError('conflict', `flow ${flow} was changed since it was read; load it again`);
+}
+
+/** What is set aside is recorded before its marks are taken away. */
+async function stayIdle(
+  deps: EngineDeps,
+  flow: string,
+  { state, more }: LoadedFlow,
+  { reason, drop, changes = {} }: Extract<Decision, { kind: 'idle' }>,
+): Promise<TickOutcome> {
+  // A lapsed lease was left by somebody who ended between taking it and doing anything under it.
+  if (state.lease !== null || Object.keys(changes).length > 0) {
+    await deps.store.abort(flow, state, { ...state, ...changes, version: state.version + 1n, lease: null });
+  }
+  if (drop.length > 0) await deps.store.settle(flow, drop);
+  return { action: 'idle', reason, more: more && drop.length > 0 };
 }
 
 /** A frontend that fails before a plan has begun is recorded all the same, so that the state shows why nothing happens. */
@@ -108,7 +137,7 @@ async function recordFailure(
     error: { code: error.code, message: error.message, at: now },
     blocks: false,
   };
-  await deps.store.abort(definition.name, state, concludePlan(state, fate, definition.options.maxWindows, now));
+  await deps.store.abort(definition.name, state, concludePlan(state, fate, definition, now));
   return { action: 'failed', reason: error.message, epoch: state.epoch, more: false };
 }
 

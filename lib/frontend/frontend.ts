@@ -59,6 +59,11 @@ export interface PlanRequest {
   /** Windows to rewrite, disjoint, ascending, aligned to windows; empty for `unfiltered_full`. */
   readonly ranges: readonly TimeRange[];
   readonly gridTime: Instant | null;
+  /**
+   * Set where the plan may reach the old end of the source: the time of its oldest row as it was seen last, null where that is not
+   * known. A source whose oldest row is younger by now refuses the plan.
+   */
+  readonly source: { readonly oldest: Instant | null } | null;
   /** The transaction is ended by the server within this many milliseconds, whatever becomes of the client. */
   readonly budgetMs: number;
 }
@@ -67,6 +72,8 @@ export interface PlanResult {
   readonly inserted: bigint;
   readonly updated: bigint;
   readonly deleted: bigint;
+  /** Time of the source's oldest row; null where it has none, or was not asked. */
+  readonly sourceOldest: Instant | null;
 }
 
 /** What the statement of a plan is made of. */
@@ -127,7 +134,7 @@ export interface Frontend {
   fence(flow: string, epoch: bigint, budgetMs: number): Promise<{ readonly applied: bigint }>;
   /**
    * One transaction: the fence is checked, raised and locked; then the plan is written and recorded as applied. Throws
-   * `fenced`, `history_diverged`, `bounds_not_aligned`, `duplicate_sink_key`, `key_too_long` with nothing written.
+   * `fenced`, `history_diverged`, `bounds_not_aligned`, `duplicate_sink_key`, `key_too_long`, `source_shrunk` with nothing written.
    */
   run(plan: PlanRequest): Promise<PlanResult>;
   /** The statement that `run` would write a plan by. */

@@ -6,6 +6,8 @@ import type { WindowSpec } from '../window/window-spec.ts';
 /** A dirty window as stored. `version` is fresh and random at each mark, so that a settle never deletes a newer mark. */
 export interface DirtyWindow extends TimeRange {
   readonly version: string;
+  /** It was asked for by name: neither the expiry nor any other bound keeps it from a plan. */
+  readonly forced: boolean;
 }
 
 /**
@@ -14,6 +16,13 @@ export interface DirtyWindow extends TimeRange {
  */
 export interface ConsumedWindow extends DirtyWindow {
   readonly left: readonly TimeRange[];
+}
+
+export interface Mark {
+  readonly flow: string;
+  readonly range: TimeRange;
+  /** Default false. */
+  readonly forced?: boolean;
 }
 
 export type Coverage = 'unfiltered_full' | 'scoped_base_repair' | 'fenced_repair_chunk' | 'incremental_delta';
@@ -46,6 +55,13 @@ export interface RunError {
   readonly at: Instant;
 }
 
+/** The oldest row of a source was at `from`, then at `to`; null: then there was none. Found out at `at`. */
+export interface SourceShrunk {
+  readonly from: Instant;
+  readonly to: Instant | null;
+  readonly at: Instant;
+}
+
 /** The only commit point of a flow. Every write of it is conditional on the epoch and version that were read. */
 export interface FlowState {
   /** Higher at every acquisition of the lease and every change of the definition; never reused, not even across DROP. */
@@ -69,8 +85,22 @@ export interface FlowState {
   readonly failures: number;
   readonly blocked: RunError | null;
   readonly lastError: RunError | null;
-  /** Last grid time that ran, of a flow with an eval interval. */
+  /** Last grid time that was dealt with, of a flow with an eval interval. */
   readonly lastGridTime: Instant | null;
+  /** Grid times that a flow without windows let pass without a run, over its life. */
+  readonly gridTimesSkipped: bigint;
+  /** No plan of a scheduled tick begins before it; null: one may begin at once. */
+  readonly nextDueAt: Instant | null;
+  /** Up to when the flow's `lookback` has been made dirty; null before the first time. */
+  readonly lookbackAt: Instant | null;
+  /** Dirty times that no plan takes, because they lie outside of what the flow accepts or are frozen. A normal list. */
+  readonly aside: readonly TimeRange[];
+  /** The oldest time among the source's rows, as of the last plan that asked; null: not known, or there was no row. */
+  readonly sourceOldest: Instant | null;
+  /** With `on_delete = keep`: windows that start before it are neither recomputed nor removed. */
+  readonly frozenBefore: Instant | null;
+  /** The last time that the source was seen to have lost its oldest rows. */
+  readonly sourceShrunk: SourceShrunk | null;
   readonly lastRunAt: Instant | null;
   /** Over the life of the flow; grows with every committed plan. */
   readonly plansCommitted: bigint;
@@ -96,8 +126,12 @@ export interface LoadedFlow {
 /** What a marker of a table needs to know of one flow that reads it. */
 export interface TableReader {
   readonly flow: string;
-  /** null: this flow reads the table whole, or has no window expression; a change of it dirties nothing. */
+  /** null: this flow reads the table whole, or has no window expression; a change of it dirties nothing, or everything. */
   readonly window: WindowSpec | null;
+  /** Column of the table that the windows cut; null where `window` is. */
+  readonly timeColumn: string | null;
+  /** A change of a table that is read whole dirties everything. */
+  readonly refreshesWhole: boolean;
   /** Windows older than this are not marked. */
   readonly expireAfter: Micros | null;
 }
@@ -149,8 +183,11 @@ export interface FlowStore {
 
   /** Marks what is left of each window, then deletes it if its version is still the one given. Replayable. */
   settle(flow: string, consumed: readonly ConsumedWindow[]): Promise<void>;
-  /** One unconditional write per (flow, range), each with a fresh random version. Equal pairs are written once. */
-  markDirty(marks: readonly { flow: string; range: TimeRange }[]): Promise<void>;
+  /**
+   * One unconditional write per (flow, range), each with a fresh random version. Equal pairs are written once. A range that was
+   * forced stays forced until it is settled.
+   */
+  markDirty(marks: readonly Mark[]): Promise<void>;
   /**
    * Removes every dirty window of a flow that is dropped or being dropped. It leaves those of a flow that has been created anew,
    * so that a late call does no harm.

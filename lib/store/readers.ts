@@ -5,15 +5,20 @@ import type { FlowListing, TableReader } from './flow-store.ts';
 export function readersOfDefinition(
   definition: FlowDefinition,
 ): readonly { readonly table: TableName; readonly reader: TableReader }[] {
-  const { name, compiled, expireAfter } = definition;
-  return compiled.sources.map(({ schema, table, timeColumn }) => ({
-    table: { schema, table },
-    reader: {
-      flow: name,
-      window: timeColumn === null ? null : (compiled.window?.spec ?? null),
-      expireAfter,
-    },
-  }));
+  const { name, compiled, expireAfter, options } = definition;
+  return compiled.sources.map(({ schema, table, timeColumn }) => {
+    const window = timeColumn === null ? null : (compiled.window?.spec ?? null);
+    return {
+      table: { schema, table },
+      reader: {
+        flow: name,
+        window,
+        timeColumn: window === null ? null : timeColumn,
+        refreshesWhole: window === null && compiled.window !== null && options.onDimensionChange === 'refresh',
+        expireAfter,
+      },
+    };
+  });
 }
 
 export function listingOf({ name, sink, query, comment, options }: FlowDefinition): FlowListing {

@@ -19,7 +19,10 @@ export async function benchEngineCpu(): Promise<void> {
   const store = createMemoryStore({ random: () => `v${++versions}` });
   const database = new MemoryDatabase();
   const memory = createMemoryFrontend(database, () => now);
-  const frontend: Frontend = { ...memory, run: () => Promise.resolve({ inserted: 0n, updated: 0n, deleted: 0n }) };
+  const frontend: Frontend = {
+    ...memory,
+    run: () => Promise.resolve({ inserted: 0n, updated: 0n, deleted: 0n, sourceOldest: null }),
+  };
   const nothing = () => Promise.resolve();
   const deps: EngineDeps = {
     store,
@@ -36,7 +39,7 @@ export async function benchEngineCpu(): Promise<void> {
     flow: 'bench',
     owner: 'bench',
     deadline: instant(now + 60n * SECOND),
-    trigger: 'schedule' as const,
+    trigger: 'request' as const,
   });
   await tick(deps, request());
 

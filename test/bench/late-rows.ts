@@ -124,7 +124,7 @@ async function oneTick(deps: EngineDeps): Promise<void> {
     flow: 'per_minute',
     owner: 'bench',
     deadline: plus(now(), 600n * SECOND),
-    trigger: 'schedule',
+    trigger: 'request',
   });
   if (outcome.action !== 'committed' || outcome.more)
     throw new Error(`not one whole tick: ${outcome.action}, ${outcome.reason}`);
@@ -133,7 +133,7 @@ async function oneTick(deps: EngineDeps): Promise<void> {
 async function ticksUntilQuiet(deps: EngineDeps): Promise<void> {
   for (;;) {
     const deadline = plus(now(), 600n * SECOND);
-    const outcome = await tick(deps, { flow: 'per_minute', owner: 'bench', deadline, trigger: 'schedule' });
+    const outcome = await tick(deps, { flow: 'per_minute', owner: 'bench', deadline, trigger: 'request' });
     if (outcome.action === 'idle') return;
     if (outcome.action !== 'committed') throw new Error(`${outcome.action}: ${outcome.reason}`);
   }

@@ -65,6 +65,7 @@ for (const server of testServers()) {
       coverage: 'scoped_base_repair',
       ranges: [HOURS],
       gridTime: null,
+      source: null,
       budgetMs,
     });
     const sql = async (text: string): Promise<Record<string, unknown>[]> => (await under.session.query(text)).rows;
@@ -102,7 +103,7 @@ for (const server of testServers()) {
         const names = Array.from({ length: 12 }, (_, index) => `flow ${index}`);
         const flows = await Promise.all(names.map((name) => under.hourlyFlow(name)));
         const results = await Promise.all(flows.map((definition) => proxied.run({ ...planOf(1n, 0n), definition })));
-        expect(results).toEqual(flows.map(() => ({ inserted: 1n, updated: 0n, deleted: 0n })));
+        expect(results).toMatchObject(flows.map(() => ({ inserted: 1n, updated: 0n, deleted: 0n })));
         expect(proxy.connections).toBeGreaterThan(1);
         expect(proxy.connections).toBeLessThanOrEqual(8);
       });
@@ -137,7 +138,7 @@ for (const server of testServers()) {
         await sql(
           'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
         );
-        expect(await proxied.run(planOf(2n, 1n))).toEqual({ inserted: 0n, updated: 0n, deleted: 0n });
+        expect(await proxied.run(planOf(2n, 1n))).toMatchObject({ inserted: 0n, updated: 0n, deleted: 0n });
         expect(proxy.connections).toBe(2);
       });
 
@@ -462,8 +463,8 @@ for (const server of testServers()) {
         const second = under.other.run(planOf(2n, 1n));
         await someoneWaits();
         first.release();
-        expect(await first.plan).toEqual({ inserted: 1n, updated: 0n, deleted: 0n });
-        expect(await second).toEqual({ inserted: 1n, updated: 1n, deleted: 0n });
+        expect(await first.plan).toMatchObject({ inserted: 1n, updated: 0n, deleted: 0n });
+        expect(await second).toMatchObject({ inserted: 1n, updated: 1n, deleted: 0n });
         expect(await sink()).toEqual(['a 2', 'b 1']);
       });
 
@@ -533,7 +534,7 @@ removed AS (DELETE FROM ${nameOf(flow.sink)} RETURNING 1) SELECT count(*)::int F
           details: { applied: 0n },
         });
         await drop();
-        expect(await proxied.run(planOf(3n, 0n))).toEqual({ inserted: 0n, updated: 0n, deleted: 0n });
+        expect(await proxied.run(planOf(3n, 0n))).toMatchObject({ inserted: 0n, updated: 0n, deleted: 0n });
         expect(await applied()).toBe(3n);
       });
 

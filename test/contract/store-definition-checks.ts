@@ -96,11 +96,19 @@ export const DEFINITION_CHECKS: Record<string, StoreCheck> = {
     const [windowed, whole] = definition.compiled.sources;
     if (windowed === undefined || whole === undefined) throw new Error('the sample has two sources');
     expect(await store.readersOf('default', windowed)).toEqual([
-      { flow, window: definition.compiled.window?.spec, expireAfter: definition.expireAfter },
+      {
+        flow,
+        window: definition.compiled.window?.spec,
+        timeColumn: windowed.timeColumn,
+        refreshesWhole: false,
+        expireAfter: definition.expireAfter,
+      },
     ]);
-    expect(await store.readersOf('default', whole)).toEqual([
-      { flow, window: null, expireAfter: definition.expireAfter },
-    ]);
+    const unwindowed = { flow, window: null, timeColumn: null, expireAfter: definition.expireAfter };
+    expect(await store.readersOf('default', whole)).toEqual([{ ...unwindowed, refreshesWhole: true }]);
+    const ignoring = { ...definition, options: { ...definition.options, onDimensionChange: 'ignore' as const } };
+    await store.putDefinition(ignoring, definition);
+    expect(await store.readersOf('default', whole)).toEqual([{ ...unwindowed, refreshesWhole: false }]);
     expect(await store.readersOf('another', windowed)).toEqual([]);
   },
 

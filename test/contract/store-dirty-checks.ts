@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { FlowOptions } from '../../lib/flow/definition.ts';
 import type { ConsumedWindow, DirtyWindow, FlowStore } from '../../lib/store/flow-store.ts';
 import { INSTANT_MAX, INSTANT_MIN, instant } from '../../lib/window/instant.ts';
 import { ALL_TIME, type TimeRange } from '../../lib/window/time-range.ts';
@@ -52,9 +53,35 @@ export const DIRTY_CHECKS: Record<string, StoreCheck> = {
     const undefinedYet = await store.load(flow, { limit: 10, order: 'as_defined' });
     expect(undefinedYet?.dirty).toEqual(newest);
     const definition = sampleDefinition(flow);
-    await store.putDefinition({ ...definition, options: { ...definition.options, order: 'oldest' } }, null);
-    const defined = await store.load(flow, { limit: 10, order: 'as_defined' });
-    expect(defined?.dirty).toEqual(newest.toReversed());
+    const ordered = async (options: Partial<FlowOptions>) => {
+      await store.putDefinition({ ...definition, options: { ...definition.options, ...options } }, null);
+      return (await store.load(flow, { limit: 10, order: 'as_defined' }))?.dirty;
+    };
+    expect(await ordered({ order: 'oldest', delay: null })).toEqual(newest.toReversed());
+    expect(await ordered({ order: 'newest', delay: null })).toEqual(newest);
+    // Windows that are too young for a plan must not hide the others.
+    expect(await ordered({ order: 'newest', delay: 1n })).toEqual(newest.toReversed());
+  },
+
+  'a window that was forced stays so until it is settled, and so does what is left of it': async ({ store }, flow) => {
+    await store.begin(flow, null, bareState());
+    const force = async () => (await dirtyOf(store, flow)).map(({ forced }) => forced);
+    const mark = (forced?: boolean) =>
+      store.markDirty([{ flow, range: hours(1n, 4n), ...(forced === undefined ? {} : { forced }) }]);
+    await mark();
+    expect(await force()).toEqual([false]);
+    await mark(true);
+    await mark();
+    expect(await force()).toEqual([true]);
+    await store.settle(flow, consumedOf(await dirtyOf(store, flow), [hours(1n)]));
+    expect(await dirtyOf(store, flow)).toMatchObject([{ ...hours(1n), forced: true }]);
+    await store.settle(flow, consumedOf(await dirtyOf(store, flow)));
+    await store.markDirty([
+      { flow, range: hours(1n), forced: true },
+      { flow, range: hours(1n) },
+    ]);
+    await mark(false);
+    expect(await force()).toEqual([false, true]);
   },
 
   'oldest first gives the same windows the other way round': async ({ store }, flow) => {

@@ -1,5 +1,4 @@
 import type { FlowDefinition } from '../../lib/flow/definition.ts';
-import { DEFAULT_OPTIONS } from '../../lib/flow/options.ts';
 import type { ConsumedWindow, FlowState, RunRecord } from '../../lib/store/flow-store.ts';
 import { HOUR, type Instant, instant } from '../../lib/window/instant.ts';
 import type { TimeRange } from '../../lib/window/time-range.ts';
@@ -15,8 +14,8 @@ export const NOON = instant(1_750_000_000_000_000n);
 /** Every attribute has a value that is not its default. */
 export function sampleState(changes: Partial<FlowState> = {}): FlowState {
   const consumed: ConsumedWindow[] = [
-    { ...hours(-5n), version: 'v1', left: [] },
-    { ...hours(1n, 9n), version: 'v2', left: [hours(1n, 3n), hours(8n)] },
+    { ...hours(-5n), version: 'v1', forced: false, left: [] },
+    { ...hours(1n, 9n), version: 'v2', forced: true, left: [hours(1n, 3n), hours(8n)] },
   ];
   return {
     epoch: 7n,
@@ -42,6 +41,13 @@ export function sampleState(changes: Partial<FlowState> = {}): FlowState {
     blocked: { code: 'key_too_long', message: 'too long', at: NOON },
     lastError: { code: 'deadlock', message: 'deadlock', at: NOON },
     lastGridTime: NOON,
+    gridTimesSkipped: U64_MAX,
+    nextDueAt: NOON,
+    lookbackAt: NOON,
+    aside: [hours(-9n), hours(4n, 6n)],
+    sourceOldest: NOON,
+    frozenBefore: NOON,
+    sourceShrunk: { from: instant(-5n), to: NOON, at: NOON },
     lastRunAt: NOON,
     plansCommitted: 2n ** 53n + 1n,
     rowsWritten: U64_MAX,
@@ -67,6 +73,13 @@ export function bareState(changes: Partial<FlowState> = {}): FlowState {
     blocked: null,
     lastError: null,
     lastGridTime: null,
+    gridTimesSkipped: 0n,
+    nextDueAt: null,
+    lookbackAt: null,
+    aside: [],
+    sourceOldest: null,
+    frozenBefore: null,
+    sourceShrunk: null,
     lastRunAt: null,
     plansCommitted: 0n,
     rowsWritten: 0n,
@@ -83,13 +96,27 @@ export function sampleDefinition(name: string, changes: Partial<FlowDefinition> 
     expireAfter: 90n * 24n * HOUR,
     evalInterval: HOUR,
     options: {
-      ...DEFAULT_OPTIONS,
       connection: 'default',
       timeZone: 'Europe/Berlin',
       mergeDistance: 0,
       maxRanges: 5,
       maxWindows: 6,
       order: 'oldest',
+      window: '1 hour',
+      timeColumn: 'window',
+      key: ['window', 'host'],
+      onDimensionChange: 'refresh',
+      onDelete: 'keep',
+      lookback: 3n * HOUR,
+      delay: HOUR,
+      acceptPast: 9n * HOUR,
+      acceptFuture: 2n * HOUR,
+      cadence: 'window',
+      missedTicks: 'catch_up',
+      catchUpMaxRuns: 4,
+      catchUpMaxLag: 8n * HOUR,
+      scheduleAnchor: instant(-7n),
+      scheduleStart: NOON,
     },
     compiled: {
       compiler: 1,
@@ -115,7 +142,7 @@ export function sampleDefinition(name: string, changes: Partial<FlowDefinition> 
       { name: 'mean', type: 'double precision' },
     ],
     updateAt: true,
-    placeholder: false,
+    placeholder: true,
     generation: 3n,
     ...changes,
   };

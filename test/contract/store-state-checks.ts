@@ -216,6 +216,7 @@ export const STATE_CHECKS: Record<string, StoreCheck> = {
       start: instant(BigInt(i)),
       end: instant(BigInt(i + 1)),
       version: `00000000-0000-4000-8000-00000000${i}`,
+      forced: false,
       left: [{ start: instant(BigInt(i)), end: instant(BigInt(i + 1)) }],
     }));
     const inFlight = sampleState().inFlight;

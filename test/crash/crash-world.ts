@@ -133,7 +133,7 @@ export class Trial {
   /** Short, so that what a dead worker holds on the server ends within a fifth of a second. */
   tick(deps: EngineDeps): Promise<unknown> {
     const deadline = instant(this.#now + 4_500_000n);
-    return tick(deps, { flow: this.flow, owner: 'worker', deadline, trigger: 'schedule' });
+    return tick(deps, { flow: this.flow, owner: 'worker', deadline, trigger: 'request' });
   }
 
   draft(least: number, shape: 'windows' | 'whole' = 'windows'): FlowDraft {

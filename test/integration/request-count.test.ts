@@ -61,7 +61,7 @@ afterAll(async () => {
 
 async function tickOf(flow: string): Promise<string> {
   const deadline = instant(deps.clock() + 60n * SECOND);
-  const { action } = await tick(deps, { flow, owner: 'w', deadline, trigger: 'schedule' });
+  const { action } = await tick(deps, { flow, owner: 'w', deadline, trigger: 'request' });
   return action;
 }
 
@@ -88,12 +88,18 @@ describe('requests that each path costs', () => {
     expect(await counted(() => tickOf('first'))).toEqual({ store: { Query: 1 }, messages: [] });
   });
 
-  it('a busy tick is one read, begin, commit, one line of history, a delete for each mark, and one transaction', async () => {
+  it('a busy tick is one read of the flow and one of who reads its sink, begin, commit, one line of history, a delete for each mark, and one transaction', async () => {
     await sql.query(`INSERT INTO source VALUES ('2023-11-14 22:01Z', 'a', 1), ('2023-11-15 01:01Z', 'a', 1)`);
     await markTable(deps, 'default', SOURCE, marks(0, 3, 6));
     const { store, messages } = await counted(async () => expect(await tickOf('first')).toBe('committed'));
-    expect(store).toEqual({ Query: 1, PutItem: 3, DeleteItem: 3 });
+    expect(store).toEqual({ Query: 2, PutItem: 3, DeleteItem: 3 });
     expect(messages).toEqual(['BEGIN', 'SET', 'COMMIT']);
+  });
+
+  it('a busy tick whose plan changes no row asks nobody who reads the sink', async () => {
+    await markTable(deps, 'default', SOURCE, marks(3));
+    const { store } = await counted(async () => expect(await tickOf('first')).toBe('committed'));
+    expect(store).toEqual({ Query: 1, PutItem: 3, DeleteItem: 1 });
   });
 
   it('a range that is longer than one plan costs one more question to the database', async () => {
@@ -103,7 +109,7 @@ describe('requests that each path costs', () => {
     await markTable(deps, 'default', SOURCE, marks(0, 1, 2, 3, 4, 5, 6, 7));
     const { store, messages } = await counted(async () => expect(await tickOf('first')).toBe('committed'));
     // One mark, of which a part is left and is marked anew before the old one goes.
-    expect(store).toEqual({ Query: 1, PutItem: 3, UpdateItem: 1, DeleteItem: 1 });
+    expect(store).toEqual({ Query: 2, PutItem: 3, UpdateItem: 1, DeleteItem: 1 });
     expect(messages.slice(-3)).toEqual(['BEGIN', 'SET', 'COMMIT']);
     expect(messages.filter((message) => message === 'BEGIN')).toHaveLength(2);
   });

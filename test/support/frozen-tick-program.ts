@@ -31,7 +31,7 @@ const outcome = await tick(
     wait: nothing,
     log: () => undefined,
   },
-  { flow, owner: 'frozen', deadline: instant(BigInt(now) + 4_500_000n), trigger: 'schedule' },
+  { flow, owner: 'frozen', deadline: instant(BigInt(now) + 4_500_000n), trigger: 'request' },
 );
 writeSync(1, `${outcome.action}\n`);
 await frontend.close();

@@ -151,6 +151,14 @@ export function createMemoryFrontend(
       refuseEnded(transaction);
       return difference(database, plan);
     });
+    const sourceOldest = plan.source === null ? null : oldestRow(database);
+    if (plan.source !== null && hasShrunk(plan.source.oldest, sourceOldest)) {
+      database.rollBack(transaction);
+      throw new SluiceError('source_shrunk', 'the oldest rows are gone', {
+        retryable: true,
+        details: { oldest: sourceOldest },
+      });
+    }
     await step('frontend.commit', () => {
       refuseEnded(transaction);
       transaction.ended = 'committed';
@@ -161,7 +169,7 @@ export function createMemoryFrontend(
       const record = database.applied.get(flow);
       if (record !== undefined) record.epoch = plan.epoch;
     });
-    return written.result;
+    return { ...written.result, sourceOldest };
   }
 
   return {
@@ -214,7 +222,7 @@ export function createMemoryFrontend(
 interface Difference {
   readonly gone: readonly string[];
   readonly changed: readonly (readonly [string, MemorySinkRow])[];
-  readonly result: PlanResult;
+  readonly result: Omit<PlanResult, 'sourceOldest'>;
 }
 
 function difference(database: MemoryDatabase, plan: PlanRequest): Difference {
@@ -232,6 +240,15 @@ function difference(database: MemoryDatabase, plan: PlanRequest): Difference {
     deleted: BigInt(gone.length),
   };
   return { gone, changed, result };
+}
+
+function oldestRow(database: MemoryDatabase): Instant | null {
+  const times = [...database.source.values()].map((row) => row.time);
+  return times.reduce<Instant | null>((least, time) => (least === null || time < least ? time : least), null);
+}
+
+function hasShrunk(before: Instant | null, now: Instant | null): boolean {
+  return before !== null && (now === null || now > before);
 }
 
 export function sameRow(a: MemorySinkRow | undefined, b: MemorySinkRow): boolean {

@@ -9,6 +9,7 @@ import type {
   FlowState,
   FlowStore,
   Held,
+  Mark,
   RunRecord,
   TableReader,
 } from '../../lib/store/flow-store.ts';
@@ -91,12 +92,14 @@ export function createMemoryStore({
 
   const dirtyOf = (flow: string) => inner(tables.dirty, flow);
 
-  function mark(flow: string, { start, end }: TimeRange): Promise<unknown> {
+  function mark(flow: string, { start, end }: TimeRange, force: boolean): Promise<unknown> {
     const fresh = random();
     const key = rangeKey({ start, end });
     return one('UpdateItem', () => {
-      const version = without === 'random_versions' ? counted(dirtyOf(flow).get(key)) : fresh;
-      return dirtyOf(flow).set(key, { start, end, version });
+      const former = dirtyOf(flow).get(key);
+      const version = without === 'random_versions' ? counted(former) : fresh;
+      const forced = force || former?.forced === true;
+      return dirtyOf(flow).set(key, { start, end, version, forced });
     });
   }
 
@@ -174,16 +177,20 @@ export function createMemoryStore({
       checkFlowName(flow);
       await Promise.all(
         consumed.map(async (window) => {
-          for (const range of window.left) await mark(flow, range);
+          for (const range of window.left) await mark(flow, range, window.forced);
           await unmark(flow, window);
         }),
       );
     },
 
     async markDirty(marks) {
-      const distinct = new Map(marks.map((each) => [rangeKey(each.range) + each.flow, each]));
-      for (const { flow } of distinct.values()) checkFlowName(flow);
-      await Promise.all([...distinct.values()].map(({ flow, range }) => mark(flow, range)));
+      const distinct = new Map<string, Required<Mark>>();
+      for (const { flow, range, forced = false } of marks) {
+        checkFlowName(flow);
+        const pair = rangeKey(range) + flow;
+        distinct.set(pair, { flow, range, forced: forced || distinct.get(pair)?.forced === true });
+      }
+      await Promise.all([...distinct.values()].map(({ flow, range, forced }) => mark(flow, range, forced)));
     },
 
     async clearDirty(flow) {

@@ -25,6 +25,7 @@ try {
     coverage: 'scoped_base_repair',
     ranges: [{ start: instant(BigInt(from)), end: instant(BigInt(to)) }],
     gridTime: null,
+    source: null,
     budgetMs,
   });
   writeSync(1, 'written\n');

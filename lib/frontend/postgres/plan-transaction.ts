@@ -1,5 +1,7 @@
 import { DatabaseError } from 'pg';
 import { SluiceError } from '../../errors.ts';
+import { type Instant, instant } from '../../window/instant.ts';
+import { formatInstant } from '../../window/rfc3339.ts';
 import type { PlanRequest, PlanResult } from '../frontend.ts';
 import { type FlowKey, raiseFence, readFence } from './applied-table.ts';
 import { splitBudget, type TransactionBudget } from './budget.ts';
@@ -7,6 +9,7 @@ import type { Answer, Connection, Connections } from './connections.ts';
 import { fencedOff, withAppliedTable } from './fence.ts';
 import { ConnectionLost, isUnknownZone, type Purpose, translate, unknownZone } from './server-error.ts';
 import { beginTransaction, limitStatement, lockLimit } from './session.ts';
+import { oldestOfSources } from './source-times.ts';
 import { type WritingAnswer, writingStatement } from './writing-statement.ts';
 
 /**
@@ -79,12 +82,21 @@ async function checkHistory(
 
 async function write(
   connection: Connection,
-  { definition }: PlanRequest,
+  plan: PlanRequest,
   writing: string,
   budget: TransactionBudget,
 ): Promise<PlanResult> {
-  const text = `${limitStatement(budget.writing)};\n${writing};\n${limitStatement(budget.commit)}`;
-  const answers = await connection.send({ text, limitMs: budget.writing });
+  const { definition } = plan;
+  const { window } = definition.compiled;
+  const checksSource = plan.source !== null && window !== null;
+  const statements = [
+    limitStatement(budget.writing),
+    writing,
+    // Of a later moment than the writing statement: rows that are still there now were there for it too.
+    ...(checksSource ? [oldestOfSources(definition.compiled, window)] : []),
+    limitStatement(budget.commit),
+  ];
+  const answers = await connection.send({ text: statements.join(';\n'), limitMs: budget.writing });
   const row = answers[1]?.rows[0] as WritingAnswer | undefined;
   if (row?.aligned === 'f') {
     throw new SluiceError(
@@ -102,7 +114,25 @@ async function write(
   if (row?.recorded !== '1') {
     throw new SluiceError('internal', 'the writing statement did not record its epoch; nothing was written');
   }
-  return { inserted: count(row.inserted), updated: count(row.updated), deleted: count(row.deleted) };
+  const oldest = checksSource ? (answers[2]?.rows[0]?.['oldest'] ?? null) : null;
+  const sourceOldest = oldest === null ? null : instant(BigInt(oldest));
+  refuseShrunk(plan, sourceOldest);
+  return {
+    inserted: count(row.inserted),
+    updated: count(row.updated),
+    deleted: count(row.deleted),
+    sourceOldest,
+  };
+}
+
+function refuseShrunk({ source }: PlanRequest, oldest: Instant | null): void {
+  if (source === null || source.oldest === null || (oldest !== null && oldest <= source.oldest)) return;
+  const now = oldest === null ? 'has no row any more' : `begins at ${formatInstant(oldest)}`;
+  throw new SluiceError(
+    'source_shrunk',
+    `the source began at ${formatInstant(source.oldest)} and now ${now}; nothing was written`,
+    { retryable: true, details: { oldest } },
+  );
 }
 
 /** An answer that never came, or a session that ended over it, leaves open whether the transaction was committed. */

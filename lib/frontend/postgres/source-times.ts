@@ -1,7 +1,7 @@
 import { SluiceError } from '../../errors.ts';
 import type { CompiledQuery, CompiledSource, CompiledWindow, FlowDefinition } from '../../flow/definition.ts';
 import { DAY, INSTANT_MAX, INSTANT_MIN, type Instant, instant, type Micros } from '../../window/instant.ts';
-import type { TimeRange } from '../../window/time-range.ts';
+import { ALL_TIME, type TimeRange } from '../../window/time-range.ts';
 import type { FirstAndLast, Surveyed } from '../frontend.ts';
 import { ask, questionSettings } from './ask.ts';
 import type { Connections, Row } from './connections.ts';
@@ -57,13 +57,8 @@ export async function timeRange(
 ): Promise<{ readonly source: FirstAndLast | null; readonly sink: FirstAndLast | null }> {
   const { window } = compiled;
   if (window === null) throw new SluiceError('internal', 'a flow without a window expression has no time range');
-  const sources = filteredSources(compiled).map((source) => {
-    const type = timeTypeOf(compiled, source);
-    const axis = type === 'date' ? window.argumentType : type;
-    return firstAndLast(quoteTable(source), quoteIdentifier(source.timeColumn), axis, within);
-  });
   const statement = `SELECT min(o.first) AS first, max(o.last) AS last, NULL AS skew FROM (
-${sources.join('\nUNION ALL\n')}
+${endsOfSources(compiled, window, within, { first: 'ASC', last: 'DESC' })}
 ) AS o UNION ALL
 ${sink === null ? "SELECT NULL, NULL, '0'" : labelsOfSink(quoteTable(sink), window, within)}`;
   const rows = await ask(
@@ -75,11 +70,32 @@ ${sink === null ? "SELECT NULL, NULL, '0'" : labelsOfSink(quoteTable(sink), wind
   return { source: rangeOf(rows[0], within, 0n), sink: rangeOf(rows[1], within, BigInt(rows[1]?.['skew'] ?? '0')) };
 }
 
-function firstAndLast(table: string, column: string, axis: 'timestamptz' | 'timestamp', within: TimeRange): string {
-  const filter = timeFilter(`s.${column}`, axis, [within]);
-  const end = (direction: string) =>
-    `(SELECT ${micros(`s.${column}`, axis)} FROM ${table} AS s WHERE ${filter} ORDER BY s.${column} ${direction} LIMIT 1)`;
-  return `SELECT ${end('ASC')} AS first, ${end('DESC')} AS last`;
+/** One row: the time of the oldest row of all sources in `oldest`, in microseconds; NULL where none has a finite time. */
+export function oldestOfSources(compiled: CompiledQuery, window: CompiledWindow): string {
+  return `SELECT min(o.first) AS oldest FROM (
+${endsOfSources(compiled, window, ALL_TIME, { first: 'ASC' })}
+) AS o`;
+}
+
+/** One row per source, with the times at the ends that are asked for. */
+function endsOfSources(
+  compiled: CompiledQuery,
+  { argumentType }: CompiledWindow,
+  within: TimeRange,
+  ends: Readonly<Record<string, 'ASC' | 'DESC'>>,
+): string {
+  const rows = filteredSources(compiled).map((source) => {
+    const type = timeTypeOf(compiled, source);
+    const axis = type === 'date' ? argumentType : type;
+    const column = `s.${quoteIdentifier(source.timeColumn)}`;
+    const from = `FROM ${quoteTable(source)} AS s WHERE ${timeFilter(column, axis, [within])}`;
+    const columns = Object.entries(ends).map(
+      ([name, direction]) =>
+        `(SELECT ${micros(column, axis)} ${from} ORDER BY ${column} ${direction} LIMIT 1) AS ${quoteIdentifier(name)}`,
+    );
+    return `SELECT ${columns.join(', ')}`;
+  });
+  return rows.join('\nUNION ALL\n');
 }
 
 /**

@@ -2,7 +2,7 @@ import { SluiceError } from '../../errors.ts';
 import type { FlowDefinition, TableName } from '../../flow/definition.ts';
 import { toEpochMillis } from '../../window/instant.ts';
 import type { DirtyWindow, FlowListing, FlowState, RunRecord, TableReader } from '../flow-store.ts';
-import { type AttributeCodec, type Attributes, number, record, text, withDefault } from './attribute-codec.ts';
+import { type AttributeCodec, type Attributes, boolean, number, record, text, withDefault } from './attribute-codec.ts';
 import {
   claimKey,
   definitionKey,
@@ -36,7 +36,7 @@ export const sortableBigint: AttributeCodec<bigint> = {
 
 const generated = record({ generation: sortableBigint });
 const written = record({ writeId: withDefault(text, '') });
-const marked = record({ v: text });
+const marked = record({ v: text, forced: withDefault(boolean, false) });
 const claimed = record({ flow: text });
 
 /** `writeId` tells the writer of a state item that what it finds is its own write. */
@@ -65,8 +65,8 @@ export function decodeDefinition(attributes: Attributes): FlowDefinition {
 }
 
 export function decodeDirty(attributes: Attributes): DirtyWindow {
-  const { v } = marked.decodeFields(attributes, checkedPath(attributes));
-  return { ...parseDirtySk(keyOf(attributes).sk), version: v };
+  const { v, forced } = marked.decodeFields(attributes, checkedPath(attributes));
+  return { ...parseDirtySk(keyOf(attributes).sk), version: v, forced };
 }
 
 /** `generation`: that of the definition which the flow reads the table by. */

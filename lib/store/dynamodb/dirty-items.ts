@@ -1,6 +1,6 @@
 import { checkFlowName } from '../bounds.ts';
 import type { FlowStore } from '../flow-store.ts';
-import { text } from './attribute-codec.ts';
+import { boolean, text } from './attribute-codec.ts';
 import { decodeDirty, decodeState, SCHEMA_ATTRIBUTE } from './codec.ts';
 import { markUnchanged } from './conditions.ts';
 import { inParallel } from './in-parallel.ts';
@@ -15,25 +15,29 @@ export function createDirtyItems(
   table: ItemTable,
   random: () => string,
 ): Pick<FlowStore, 'markDirty' | 'settle' | 'clearDirty'> {
-  const mark = (key: ItemKey) => table.set(key, { v: text.encode(random()), ...SCHEMA_ATTRIBUTE });
+  const mark = (key: ItemKey, forced: boolean) => {
+    const force = forced ? { forced: boolean.encode(true) } : {};
+    return table.set(key, { v: text.encode(random()), ...force, ...SCHEMA_ATTRIBUTE });
+  };
 
   return {
     async markDirty(marks) {
-      const keys = new Map<string, ItemKey>();
-      for (const { flow, range } of marks) {
+      const distinct = new Map<string, { readonly key: ItemKey; readonly forced: boolean }>();
+      for (const { flow, range, forced = false } of marks) {
         checkFlowName(flow);
         const key = dirtyKey(flow, range);
         // The sort key has a fixed width: no two pairs give the same text.
-        keys.set(key.sk + key.pk, key);
+        const pair = key.sk + key.pk;
+        distinct.set(pair, { key, forced: forced || distinct.get(pair)?.forced === true });
       }
-      await inParallel([...keys.values()], WIDTH, mark);
+      await inParallel([...distinct.values()], WIDTH, ({ key, forced }) => mark(key, forced));
     },
 
     async settle(flow, consumed) {
       checkFlowName(flow);
       await inParallel(consumed, WIDTH, async (window) => {
         // First what is left: ending between the two leaves too much dirty, never too little.
-        for (const range of window.left) await mark(dirtyKey(flow, range));
+        for (const range of window.left) await mark(dirtyKey(flow, range), window.forced);
         await table.remove(dirtyKey(flow, window), markUnchanged(window.version));
       });
     },

@@ -23,6 +23,7 @@ import type {
   Lease,
   RunError,
   RunRecord,
+  SourceShrunk,
   TableReader,
 } from '../flow-store.ts';
 import {
@@ -56,7 +57,13 @@ const range = record<TimeRange>({ start: instant, end: instant });
 
 const coverage = oneOf<Coverage>('unfiltered_full', 'scoped_base_repair', 'fenced_repair_chunk', 'incremental_delta');
 
-const consumedWindow = record<ConsumedWindow>({ start: instant, end: instant, version: text, left: list(range) });
+const consumedWindow = record<ConsumedWindow>({
+  start: instant,
+  end: instant,
+  version: text,
+  forced: withDefault(boolean, false),
+  left: list(range),
+});
 
 const lease = record<Lease>({ owner: text, epoch: bigintText, expiresAt: instant });
 
@@ -100,8 +107,15 @@ export const flowState = record<FlowState>({
   failures: withDefault(number, 0),
   blocked: withDefault(nullable(runError), null),
   lastError: withDefault(nullable(runError), null),
-  lastGridTime: withDefault(nullable(instant), null),
-  lastRunAt: withDefault(nullable(instant), null),
+  lastGridTime: optional(instant),
+  gridTimesSkipped: withDefault(bigintText, 0n),
+  nextDueAt: optional(instant),
+  lookbackAt: optional(instant),
+  aside: withDefault(list(range), []),
+  sourceOldest: optional(instant),
+  frozenBefore: optional(instant),
+  sourceShrunk: optional(record<SourceShrunk>({ from: instant, to: nullable(instant), at: instant })),
+  lastRunAt: optional(instant),
   plansCommitted: withDefault(bigintText, 0n),
   rowsWritten: withDefault(bigintText, 0n),
 });
@@ -207,6 +221,8 @@ export const runRecord = record<RunRecord>({
 /** The flow is named by the sort key. */
 export const tableReader = record<Omit<TableReader, 'flow'>>({
   window: nullable(windowSpec),
+  timeColumn: optional(text),
+  refreshesWhole: withDefault(boolean, false),
   expireAfter: nullable(micros),
 });
 

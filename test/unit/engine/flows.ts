@@ -63,7 +63,7 @@ export function range(start: number, end: number): TimeRange {
 }
 
 export function dirty(start: number, end: number, version = `v${start}`): DirtyWindow {
-  return { ...range(start, end), version };
+  return { ...range(start, end), version, forced: false };
 }
 
 export function loaded(windows: readonly DirtyWindow[], state: Partial<FlowState> = {}, more = false): LoadedFlow {

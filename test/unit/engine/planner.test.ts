@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { type Decision, planNext } from '../../../lib/engine/planner.ts';
+import type { Survey } from '../../../lib/engine/survey.ts';
 import type { ConsumedWindow } from '../../../lib/store/flow-store.ts';
 import { INSTANT_MAX, INSTANT_MIN, instant } from '../../../lib/window/instant.ts';
 import { ALL_TIME } from '../../../lib/window/time-range.ts';
 import { dirty, flow, loaded, range } from './flows.ts';
 
 const NOW = instant(1_000n);
+
+function surveyed(data: Survey['data'], more: Partial<Survey> = {}): Survey {
+  return { data, sourceFirst: data?.start ?? null, sinkStart: null, ...more };
+}
 
 function planned(decision: Decision) {
   if (decision.kind !== 'plan') throw new Error(`no plan but ${JSON.stringify(decision, (_, v) => String(v))}`);
@@ -58,24 +63,24 @@ describe('the planner', () => {
   });
 
   it('splits a long range, and consumes the mark down to what is left of it', () => {
-    const plan = planned(planNext(flow(), loaded([dirty(0, 100)]), NOW, 'schedule', { data: range(0, 100) }));
+    const plan = planned(planNext(flow(), loaded([dirty(0, 100)]), NOW, 'schedule', surveyed(range(0, 100))));
     expect(plan.ranges).toEqual([range(60, 100)]);
     expect(plan.consumed).toEqual([consumed(0, 100, [range(0, 60)])]);
     expect(plan.more).toBe(true);
   });
 
   it('clips a mark of all time to where source or sink have rows', () => {
-    const all = { ...ALL_TIME, version: 'a' };
+    const all = { ...ALL_TIME, version: 'a', forced: false };
     expect(planNext(flow(), loaded([all]), NOW, 'schedule', null)).toEqual({ kind: 'survey', within: ALL_TIME });
-    const plan = planned(planNext(flow(), loaded([all]), NOW, 'schedule', { data: range(20, 50) }));
+    const plan = planned(planNext(flow(), loaded([all]), NOW, 'schedule', surveyed(range(20, 50))));
     expect(plan.ranges).toEqual([range(20, 50)]);
     expect(plan.consumed).toEqual([{ ...all, left: [] }]);
     expect(plan.more).toBe(false);
   });
 
   it('drops a mark where neither side has a row, without a plan', () => {
-    const all = { ...ALL_TIME, version: 'a' };
-    expect(planNext(flow(), loaded([all]), NOW, 'schedule', { data: null })).toMatchObject({
+    const all = { ...ALL_TIME, version: 'a', forced: false };
+    expect(planNext(flow(), loaded([all]), NOW, 'schedule', surveyed(null))).toMatchObject({
       kind: 'idle',
       drop: [{ ...all, left: [] }],
     });
@@ -152,9 +157,9 @@ describe('the planner', () => {
   });
 
   it('works at both limits of time', () => {
-    const first = { start: INSTANT_MIN, end: instant(INSTANT_MIN + 25n), version: 'a' };
-    const last = { start: instant(INSTANT_MAX - 25n), end: INSTANT_MAX, version: 'b' };
-    const decision = planNext(flow(), loaded([last, first]), NOW, 'schedule', { data: ALL_TIME });
+    const first = { start: INSTANT_MIN, end: instant(INSTANT_MIN + 25n), version: 'a', forced: false };
+    const last = { start: instant(INSTANT_MAX - 25n), end: INSTANT_MAX, version: 'b', forced: false };
+    const decision = planNext(flow(), loaded([last, first]), NOW, 'schedule', surveyed(ALL_TIME));
     const ranges = planned(decision).ranges;
     expect(ranges[ranges.length - 1]?.end).toBe(INSTANT_MAX);
   });
@@ -182,7 +187,7 @@ describe('a flow with an eval interval', () => {
 
   it('runs a query without windows between grid times if it was asked for by a mark', () => {
     const whole = flow({ ...every, whole: true });
-    const ran = loaded([{ ...ALL_TIME, version: 'a' }], { lastGridTime: instant(1_000n) });
+    const ran = loaded([{ ...ALL_TIME, version: 'a', forced: false }], { lastGridTime: instant(1_000n) });
     expect(planned(planNext(whole, ran, instant(1_090n), 'schedule', null)).consumed).toHaveLength(1);
   });
 

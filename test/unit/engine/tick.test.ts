@@ -80,7 +80,7 @@ async function dirty(): Promise<string[]> {
 
 async function createQuiet(options: Partial<FlowDraft['options']> = {}): Promise<void> {
   await createFlow(deps(), draft(options), 'create');
-  while ((await tick(deps(), request())).action !== 'idle') now = later(1n);
+  while ((await tick(deps(), request())).action !== 'idle') now = later(5n);
   asked = [];
 }
 

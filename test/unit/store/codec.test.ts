@@ -15,6 +15,7 @@ const consumed: fc.Arbitrary<ConsumedWindow> = fc.record({
   start: instants,
   end: instants,
   version: text,
+  forced: fc.boolean(),
   left: fc.array(range, { maxLength: 3 }),
 });
 const runError = fc.record({ code: text, message: text, at: instants });
@@ -48,6 +49,13 @@ const states: fc.Arbitrary<FlowState> = fc.record({
   blocked: nullable(runError),
   lastError: nullable(runError),
   lastGridTime: nullable(instants),
+  gridTimesSkipped: u64,
+  nextDueAt: nullable(instants),
+  lookbackAt: nullable(instants),
+  aside: fc.array(range, { maxLength: 3 }),
+  sourceOldest: nullable(instants),
+  frozenBefore: nullable(instants),
+  sourceShrunk: nullable(fc.record({ from: instants, to: nullable(instants), at: instants })),
   lastRunAt: nullable(instants),
   plansCommitted: u64,
   rowsWritten: u64,
