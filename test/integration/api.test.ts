@@ -368,7 +368,7 @@ describe('the API over PostgreSQL and DynamoDB', () => {
         blocked: null,
         last_error: null,
         last_run_at: expect.stringMatching(/^\d{4}-.*\.\d{6}Z$/),
-        next_run: { at: null, reason: 'no window is dirty' },
+        next_run: { at: null, reason: 'no dirty windows' },
         totals: { plans_committed: expect.stringMatching(/^[1-9]\d*$/), rows_written: '2', grid_times_skipped: '0' },
       });
     });

@@ -180,7 +180,7 @@ describe('API handler', () => {
     engine.tables.states.set('f', { ...stored!, state: { ...stored!.state, settle } });
     expect((await call('GET', '/flows/f/state')).json).toMatchObject({
       dirty: { ranges: [], more: false },
-      next_run: { at: null, reason: 'no window is dirty' },
+      next_run: { at: null, reason: 'no dirty windows' },
     });
   });
 

@@ -87,6 +87,7 @@ describe('tick handler', () => {
     await engine.deps.store.markDirty([
       { flow: 'f', range: { start: plus(engine.now(), -HOUR), end: plus(engine.now(), HOUR) } },
     ]);
+    await engine.deps.wait(5_000);
     await tick(event('f'), context());
     expect(owners).toHaveLength(2);
     expect(new Set(owners).size).toBe(2);
