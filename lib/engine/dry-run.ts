@@ -8,7 +8,7 @@ import type { WindowSpec } from '../window/window-spec.ts';
 import { typicalLength } from '../window/windows.ts';
 import type { EngineDeps } from './deps.ts';
 import { effectiveDirty } from './effective-dirty.ts';
-import { gridTimeOf } from './grid.ts';
+import { evalSchedule, gridTimeAt } from './eval-schedule.ts';
 import { dirtyRanges } from './marks.ts';
 import { takeSurvey } from './survey.ts';
 
@@ -29,13 +29,13 @@ export async function rangesOfEverything(
   definition: Omit<FlowDefinition, 'generation'>,
   sinkIsNew: boolean,
 ): Promise<readonly TimeRange[]> {
-  const { name, compiled, options, expireAfter } = definition;
+  const { compiled, options, expireAfter } = definition;
   if (compiled.window === null) return [ALL_TIME];
   const window = compiled.window.spec;
   const surveyed = { compiled, options, sink: sinkIsNew ? null : definition.sink };
   const { data } = await takeSurvey(deps.frontend(options.connection), surveyed, ALL_TIME, SURVEY_BUDGET_MS);
   const change = { timestamps: [], ranges: data === null ? [] : [data] };
-  return dirtyRanges({ flow: name, window, expireAfter }, change, deps.clock());
+  return dirtyRanges({ window, refreshesWhole: false, expireAfter }, change, deps.clock());
 }
 
 /** What still needs a plan, as far as it was read. */
@@ -64,8 +64,9 @@ export async function foresee(
   const ddl = sinkIsNew ? frontend.sinkStatements(definition) : [];
   if (ranges.length === 0) return { statements: ddl, rows: null, surplus: null };
   const { window } = definition.compiled;
-  const { evalInterval, generation: epoch } = definition;
-  const gridTime = evalInterval === null ? null : gridTimeOf(deps.clock(), evalInterval);
+  const { generation: epoch } = definition;
+  const schedule = evalSchedule(definition);
+  const gridTime = schedule && (gridTimeAt(schedule, deps.clock()) ?? schedule.start);
   const planOver = (taken: readonly TimeRange[]) => ({
     definition,
     epoch,

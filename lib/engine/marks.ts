@@ -45,7 +45,11 @@ export async function marksOfFlow(deps: EngineDeps, flow: string, change: Change
   const marked =
     window === null
       ? [ALL_TIME]
-      : dirtyRanges({ flow, window: window.spec, expireAfter: definition.expireAfter }, change, deps.clock());
+      : dirtyRanges(
+          { window: window.spec, refreshesWhole: false, expireAfter: definition.expireAfter },
+          change,
+          deps.clock(),
+        );
   return { flow, marked };
 }
 

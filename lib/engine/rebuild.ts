@@ -46,14 +46,6 @@ const REASONS: readonly {
     reason: 'changes of dimensions that were ignored are brought in',
     applies: (a, b) => a.options.onDimensionChange === 'ignore' && b.options.onDimensionChange === 'refresh',
   },
-  {
-    reason: 'accept_past reaches further back',
-    applies: (a, b) => reachesFurther(a.options.acceptPast, b.options.acceptPast),
-  },
-  {
-    reason: 'accept_future reaches further ahead',
-    applies: (a, b) => reachesFurther(a.options.acceptFuture, b.options.acceptFuture),
-  },
 ];
 
 export function sameSink(a: Definition, b: Definition): boolean {

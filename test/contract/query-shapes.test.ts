@@ -89,6 +89,7 @@ async function compare(
         coverage: 'scoped_base_repair',
         ranges,
         gridTime: null,
+        source: null,
       } as const;
       const definition = { ...draft, generation: 1n };
       const { inserted, deleted } = await frontend.run({ definition, ...plan, budgetMs: 20_000 });
