@@ -1,10 +1,9 @@
 import type { CreateMode } from '../engine/lifecycle.ts';
 import { type Change, markFlow } from '../engine/marks.ts';
-import { refreshFlow } from '../engine/refresh.ts';
+import { type Refresh, refreshFlow } from '../engine/refresh.ts';
 import type { TableName } from '../flow/definition.ts';
 import type { FlowChange } from '../flow/flow-change.ts';
 import type { FlowInput } from '../flow/flow-input.ts';
-import type { TimeRange } from '../window/time-range.ts';
 import { alterFlow, createFromInput } from './create-flow.ts';
 import {
   dryAlter,
@@ -30,7 +29,7 @@ export interface Commands {
   readonly pause: (call: Call, name: string) => Promise<Outcome>;
   readonly resume: (call: Call, name: string) => Promise<Outcome>;
   readonly flush: (call: Call, name: string) => Promise<Outcome>;
-  readonly refresh: (call: Call, name: string, ranges: readonly TimeRange[]) => Promise<Outcome>;
+  readonly refresh: (call: Call, name: string, refresh: Refresh) => Promise<Outcome>;
   readonly markFlow: (call: Call, name: string, change: Change) => Promise<Outcome>;
   readonly markTable: (call: Call, connection: string, table: TableName, change: Change) => Promise<Outcome>;
 }
@@ -47,9 +46,9 @@ const REAL: Commands = {
   pause,
   resume,
   flush,
-  refresh: async ({ deps }, name, ranges) => ({
+  refresh: async ({ deps }, name, refresh) => ({
     status: 200,
-    body: markedView([{ flow: name, marked: await refreshFlow(deps.engine, name, ranges) }]),
+    body: markedView([{ flow: name, marked: await refreshFlow(deps.engine, name, refresh) }]),
   }),
   markFlow: async ({ deps }, name, change) => ({
     status: 200,

@@ -3,7 +3,7 @@ import { countWindows, type Foreseen, foresee, rangesOfEverything, waitingRanges
 import { wouldFlush } from '../engine/flush.ts';
 import { type CreateMode, existing, wouldCreate } from '../engine/lifecycle.ts';
 import { type Change, type MarkedFlow, marksOfFlow, marksOfTable } from '../engine/marks.ts';
-import { wouldRefresh } from '../engine/refresh.ts';
+import { type Refresh, wouldRefresh } from '../engine/refresh.ts';
 import type { FlowDefinition, TableName } from '../flow/definition.ts';
 import type { FlowChange } from '../flow/flow-change.ts';
 import type { FlowInput } from '../flow/flow-input.ts';
@@ -84,8 +84,8 @@ export async function dryFlush({ deps }: Call, name: string): Promise<Outcome> {
   return answer([], [{ ...flowOf(definition, ranges, false), outcome: 'flushed', ...foreseen }]);
 }
 
-export async function dryRefresh({ deps }: Call, name: string, asked: readonly TimeRange[]): Promise<Outcome> {
-  const { definition, ranges } = await wouldRefresh(deps.engine, name, asked);
+export async function dryRefresh({ deps }: Call, name: string, refresh: Refresh): Promise<Outcome> {
+  const { definition, ranges } = await wouldRefresh(deps.engine, name, refresh);
   const foreseen = foreseenView(definition, await foresee(deps.engine, definition, ranges, false));
   return answer([], [{ ...flowOf(definition, ranges, false), outcome: 'refreshed', ...foreseen }]);
 }

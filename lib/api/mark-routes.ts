@@ -30,11 +30,12 @@ export const markRoutes: readonly Route[] = [
     operationId: 'refreshFlow',
     summary: 'Computes windows of a flow anew, whether or not they are dirty',
     description:
-      'Marks the windows of the ranges, and asks for a tick. A range that reaches windows past EXPIRE AFTER is refused.',
+      'Marks the windows of the ranges, and asks for a tick. A range that reaches windows which no plan would take (past EXPIRE AFTER, frozen, not accepted) is refused unless it is forced.',
     query: dryRunQuery,
     body: refreshBody,
     responses: { 200: { description: 'The marks are stored.', schema: dryRunOr.marked } },
-    run: (call, { name, query, body }) => commands(query.dryRun).refresh(call, checkFlowName(name), body.ranges),
+    run: (call, { name, query, body }) =>
+      commands(query.dryRun).refresh(call, checkFlowName(name), { ranges: body.ranges, force: body.force ?? false }),
   }),
   route({
     method: 'POST',

@@ -50,6 +50,10 @@ export const refreshBody = strictObject({
     .describe(
       'Times [start, end) whose windows are computed anew; `end` does not belong to it. Each is widened to whole windows.',
     ),
+  force: z
+    .boolean()
+    .optional()
+    .describe('Also windows that no plan would take otherwise: past EXPIRE AFTER, frozen, not accepted, or too young.'),
 }).superRefine(({ ranges }, context) => {
   for (const [index, { start, end }] of ranges.entries()) {
     if (start < end) continue;

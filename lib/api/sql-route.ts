@@ -65,7 +65,7 @@ async function runStatement(call: Call, sql: string, dryRun: boolean): Promise<O
     case 'flush_flow':
       return command.flush(call, statement.name);
     case 'refresh_flow':
-      return command.refresh(call, statement.name, [statement.range]);
+      return command.refresh(call, statement.name, { ranges: [statement.range], force: statement.force });
     case 'show_flows': {
       const flows = (await allFlows(engine)).filter(({ name }) => statement.shows(name));
       return rows(

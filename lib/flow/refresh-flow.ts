@@ -10,6 +10,8 @@ export interface RefreshFlowStatement {
   readonly name: string;
   /** `end` does not belong to it. */
   readonly range: TimeRange;
+  /** Also windows that no plan would take otherwise. */
+  readonly force: boolean;
 }
 
 /** The statement from after `REFRESH` on. */
@@ -22,8 +24,9 @@ export function readRefreshFlow(reader: TokenReader): RefreshFlowStatement {
   const at = reader.next.start;
   const end = readInstant(reader);
   if (start >= end) throw lexicalError(reader.text, at, 'TO must be later than FROM; it does not belong to the range');
-  reader.expectEnd('REFRESH FLOW, a name, FROM and TO');
-  return { kind: 'refresh_flow', name, range: { start, end } };
+  const force = reader.takeIf('force');
+  reader.expectEnd('REFRESH FLOW, a name, FROM, TO and FORCE');
+  return { kind: 'refresh_flow', name, range: { start, end }, force };
 }
 
 function readInstant(reader: TokenReader): Instant {

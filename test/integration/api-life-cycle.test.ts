@@ -190,6 +190,10 @@ describe('changing flows over PostgreSQL and DynamoDB', () => {
         });
       }
       expect(await api.stored()).toEqual(before);
+      await api.database.query('UPDATE daily_trips SET trips = 77');
+      await sql("REFRESH FLOW daily FROM '2024-02-29T00:00:00Z' TO '2024-03-01T00:00:00Z' FORCE");
+      await api.quiet();
+      expect((await sinkRows()).map(({ trips }) => trips)).toEqual(['1']);
     });
 
     it('refuses what is no range of a flow with windows', async () => {

@@ -193,7 +193,12 @@ describe('other statements', () => {
         kind: 'refresh_flow',
         name: 'a',
         range: { start: instant(1_704_067_200_000_000n), end: instant(1_704_153_600_000_000n) },
+        force: false,
       },
+    ],
+    [
+      "refresh flow a from '1970-01-01T00:00:00Z' to '1970-01-01T00:00:01Z' force",
+      { kind: 'refresh_flow', name: 'a', range: { start: 0n, end: 1_000_000n }, force: true },
     ],
     ['SHOW CREATE FLOW A', { kind: 'show_create_flow', name: 'a' }],
   ])('%s', (sql, expected) => {
@@ -216,7 +221,7 @@ describe('other statements', () => {
     ["REFRESH FLOW a FROM '2024-01-01' TO '2024-01-02T00:00:00Z'", /time of day/, 21],
     ["REFRESH FLOW a FROM '2024-01-01T00:00:00Z'", /TO and a time/, 43],
     ["REFRESH FLOW a FROM '2024-01-01T00:00:00Z' TO '2024-01-01T00:00:00Z'", /later than FROM/, 47],
-    ["REFRESH FLOW a FROM '2024-01-01T00:00:00Z' TO '2024-01-02T00:00:00Z' FORCE", /nothing more/, 70],
+    ["REFRESH FLOW a FROM '2024-01-01T00:00:00Z' TO '2024-01-02T00:00:00Z' FORCE ALL", /nothing more/, 76],
     ['ADMIN KILL(1)', /FLUSH_FLOW/, 7],
     ['ADMIN FLUSH_FLOW(a)', /in quotes/, 18],
     ["ADMIN FLUSH_FLOW('')", /empty/, 18],
