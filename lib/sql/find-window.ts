@@ -94,7 +94,7 @@ function judge(
   return { meaning, index, filters, ...identity };
 }
 
-type Identity = Pick<FoundWindow, 'keys' | 'joinedAbove'>;
+export type Identity = Pick<FoundWindow, 'keys' | 'joinedAbove'>;
 
 /** Keys of a branch are keys of the whole where rows of two branches differ anyway. */
 function identityOf(model: QueryModel, branches: readonly SelectStmt[], index: number): Identity | NoWindow {

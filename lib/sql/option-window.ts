@@ -5,7 +5,7 @@ import { parseInterval } from '../flow/interval.ts';
 import { nearestName } from '../flow/nearest-name.ts';
 import { DAY, type Instant } from '../window/instant.ts';
 import type { WindowSpec } from '../window/window-spec.ts';
-import { branchIdentity, type FoundWindow } from './find-window.ts';
+import { branchIdentity, type FoundWindow, type Identity } from './find-window.ts';
 import { aggregatesOf } from './group-keys.ts';
 import { wallReading } from './label.ts';
 import { type NoWindow, no } from './no-window.ts';
@@ -45,8 +45,8 @@ export function optionWindow(model: QueryModel, select: SelectStmt, options: Win
   }
   const filters = filtersOf(trace.scans);
   if ('reason' in filters) return filters;
-  const keys = keysOf(model, select, index, options);
-  if ('reason' in keys) return keys;
+  const identity = identityOf(model, select, index, options);
+  if ('reason' in identity) return identity;
   const argumentType = type === 'timestamp' ? type : 'timestamptz';
   const spec = specOf(options, type);
   const reading = type === 'timestamp' ? [wallReading('UTC')] : [];
@@ -54,8 +54,7 @@ export function optionWindow(model: QueryModel, select: SelectStmt, options: Win
     meaning: { spec, expression: ['', ''], argumentType, labelType: type, reading },
     index,
     filters,
-    keys,
-    joinedAbove: false,
+    ...identity,
   };
 }
 
@@ -71,18 +70,11 @@ function columnIndex(model: QueryModel, select: SelectStmt, name: string): numbe
   );
 }
 
-function keysOf(
-  model: QueryModel,
-  select: SelectStmt,
-  index: number,
-  { key }: WindowOptions,
-): readonly number[] | NoWindow {
+function identityOf(model: QueryModel, select: SelectStmt, index: number, { key }: WindowOptions): Identity | NoWindow {
   const aggregates = branchesOf(select).length > 1 ? [] : aggregatesOf(model, select, index);
-  if (aggregates.some(({ distinct }) => !distinct || key.length === 0)) {
-    const identity = branchIdentity(model, select, index);
-    return 'reason' in identity ? identity : identity.keys;
-  }
-  if (key.length > 0) return [];
+  const certain = aggregates.some(({ distinct, joined }) => !distinct && !joined);
+  if (certain || (key.length === 0 && aggregates.length > 0)) return branchIdentity(model, select, index);
+  if (key.length > 0) return { keys: [], joinedAbove: false };
   throw invalid(
     'window and time_column need key, the columns that identify a row of the query, such as key = (id): it has no group keys that would tell.',
   );

@@ -39,6 +39,8 @@ export interface QueryModel {
   groupItems(select: SelectStmt): readonly GroupItem[];
   /** The one column of the SELECT's own FROM clause that the reference means; null where it means none, or one cannot tell. */
   resolve(select: SelectStmt, reference: ColumnRef): ColumnSource | null;
+  /** Whether the reference means no column of the SELECT's own FROM clause, so that it is one of a query around it. */
+  isOuter(select: SelectStmt, reference: ColumnRef): boolean;
   /** The name of the function that is called, with its schema where one is needed. */
   functionName(call: FuncCall): readonly string[];
   /** Whether the call gives several rows, or may. */
@@ -144,6 +146,11 @@ export function createQueryModel(
     return second === undefined ? (only ?? null) : null;
   }
 
+  function isOuter(select: SelectStmt, reference: ColumnRef): boolean {
+    const { found, certain } = findColumn(from(select), reference);
+    return found.length === 0 && certain;
+  }
+
   function canonical(select: SelectStmt, expression: Node): string {
     return JSON.stringify(withoutPositions(expression), (_key, value: unknown) => {
       if (!isObject(value) || !isObject(value['ColumnRef'])) return value;
@@ -179,6 +186,7 @@ export function createQueryModel(
     outputs,
     groupItems,
     resolve,
+    isOuter,
     functionName,
     returnsSet,
     canonical,

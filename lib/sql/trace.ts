@@ -120,6 +120,12 @@ function referenceTime(model: QueryModel, select: SelectStmt, expression: Node, 
   }
   const source = model.resolve(select, expression.ColumnRef);
   if (source === null) {
+    // A LATERAL subquery computes with the row beside which it stands: the time is a column of that row. Of a UNION ALL there, other
+    // branches may give that row other times.
+    const around = way.at(-2);
+    if (around !== undefined && !isSetOperation(around) && model.isOuter(select, expression.ColumnRef)) {
+      return referenceTime(model, around, expression, way.slice(0, -1));
+    }
     const name = columnText(expression.ColumnRef);
     return noTime(location, `the time it cuts, ${name}, is not a column of a table in the same FROM clause`);
   }

@@ -156,6 +156,16 @@ UPDATE visits SET ts = '2024-05-01T10:30Z', path = 'earlier' WHERE id = 8`);
     expect(await flow.sink()).toEqual([]);
   });
 
+  it('takes the key that is given where tables are joined to grouped rows, and warns where none is', async () => {
+    const query =
+      'SELECT g.ts, g.path, v.id FROM (SELECT ts, path FROM visits GROUP BY 1, 2) AS g JOIN visits AS v USING (path)';
+    const { draft } = await compile(query, { ...OPTIONS, key: ['id', 'path', 'ts'] });
+    expect(draft.compiled.keys).toEqual(['ts', 'id', 'path']);
+    const { draft: told, warnings } = await compile(query, { window: '1 hour', time_column: 'ts' });
+    expect(told.compiled.keys).toEqual(['ts', 'path']);
+    expect(warnings.join()).toMatch(/should one group meet two of their rows/);
+  });
+
   it('warns where the key alone does not tell the window', async () => {
     const { warnings } = await compile(QUERY, OPTIONS);
     expect(warnings).toEqual([expect.stringMatching(/^A row is known by \(id\) alone/)]);

@@ -211,6 +211,52 @@ const ACCEPTED: readonly (readonly [query: string, options?: Record<string, unkn
     "SELECT date_trunc('month', at) AS m, 'a' AS kind, count(*) AS n FROM readings GROUP BY 1 UNION ALL SELECT date_trunc('month', day), 'b', count(*) FROM archive GROUP BY 1",
     { time_zone: 'Europe/Berlin' },
   ],
+  // The window in all its places.
+  [
+    "SELECT date_trunc('hour', at) AT TIME ZONE 'UTC' AS w, count(*) AS n FROM readings GROUP BY date_trunc('hour', at)",
+  ],
+  [
+    "SELECT (date_trunc('day', at, 'Europe/Berlin') AT TIME ZONE 'Europe/Berlin')::date AS d, count(*) AS n FROM readings GROUP BY d",
+  ],
+  [
+    "SELECT w::timestamp AS label, device, n FROM (SELECT date_trunc('hour', at) AS w, device, count(*) AS n FROM readings GROUP BY 1, 2) AS x",
+  ],
+  [
+    "WITH binned AS (SELECT *, date_bin('2 hours', at) AS w FROM readings), kept AS (SELECT * FROM binned WHERE value > 1) SELECT w, device, avg(value) AS mean FROM kept GROUP BY w, device HAVING avg(value) > 4",
+  ],
+  ["SELECT l.w, count(*) AS n FROM readings r, LATERAL (SELECT date_trunc('hour', r.at) AS w) AS l GROUP BY 1"],
+  [
+    "SELECT l.w, r.device, sum(l.v) AS s FROM readings r JOIN LATERAL (SELECT y.w, r.value + 1 AS v FROM (SELECT date_trunc('day', at) AS w) AS y) AS l ON true GROUP BY 1, 2",
+  ],
+  [
+    "SELECT date_trunc('day', l.t) AS d, count(m.site) AS n FROM readings AS r CROSS JOIN LATERAL (SELECT r.at AS t) AS l LEFT JOIN LATERAL (SELECT site FROM devices v WHERE v.device = r.device AND l.t > '2000-01-01' LIMIT 1) AS m ON true GROUP BY 1",
+  ],
+  // Aggregates of all kinds, and expressions over them.
+  [
+    "SELECT date_trunc('day', at) AS d, device, sum(value) / NULLIF(count(*), 0) AS ratio, (count(*) FILTER (WHERE value > 5))::numeric / count(*) AS share, CASE WHEN max(value) > 15 THEN 'high' WHEN min(value) < 3 THEN 'low' ELSE 'even' END AS level, CASE device WHEN 'd1' THEN 1 ELSE 2 END AS rank FROM readings GROUP BY 1, device",
+  ],
+  [
+    "SELECT date_trunc('day', at) AS d, count(DISTINCT device) AS devices, count(DISTINCT value % 5) FILTER (WHERE device IS NOT NULL) AS rest, string_agg(DISTINCT device, ',' ORDER BY device) AS names, (array_agg(value ORDER BY at DESC))[1] AS last, bool_or(value > 20) AS any_high FROM readings GROUP BY 1",
+  ],
+  [
+    "SELECT date_trunc('day', at) AS d, percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY value) AS p, percentile_disc(0.5) WITHIN GROUP (ORDER BY device) AS middle, mode() WITHIN GROUP (ORDER BY value) AS usual, rank(7) WITHIN GROUP (ORDER BY value) AS place, corr(value, extract(hour FROM at))::numeric(10, 6) AS c FROM readings GROUP BY 1 HAVING count(*) FILTER (WHERE value > 1) > 2 AND max(device) IS NOT NULL",
+  ],
+  [
+    "SELECT date_trunc('day', at) AS d, EXTRACT(hour FROM at) AS hour, device IS NULL AS unknown, jsonb_object_agg(value, device ORDER BY at)::text AS all_values FROM readings GROUP BY d, 2, device IS NULL",
+  ],
+  // Joins and subqueries.
+  [
+    "SELECT date_trunc('day', r.at) AS d, v.site, count(a.device) AS n FROM readings r INNER JOIN devices v ON v.device IS NOT DISTINCT FROM r.device LEFT JOIN archive a ON a.device = r.device AND a.value = r.value GROUP BY 1, 2",
+  ],
+  [
+    "SELECT date_trunc('day', at) AS d, count(*) AS n FROM readings r WHERE device NOT IN (SELECT device FROM devices WHERE device IS NOT NULL) AND value > (SELECT avg(value) FROM archive) AND NOT EXISTS (SELECT FROM archive a WHERE a.at = r.at) GROUP BY 1",
+  ],
+  [
+    "SELECT d, x.device, site, n FROM (SELECT date_trunc('day', at) AS d, device, count(*) AS n FROM readings GROUP BY 1, 2) AS x JOIN (SELECT DISTINCT ON (device) device, site FROM devices ORDER BY device, site) AS v ON v.device = x.device WHERE site IS NOT NULL",
+  ],
+  [
+    "SELECT date_trunc('day', at) AS d, u.kind, count(*) AS n FROM (SELECT at, 'live' AS kind FROM readings UNION ALL (SELECT a.at, 'old' FROM archive a JOIN devices USING (device) UNION ALL SELECT at, NULL FROM parts)) AS u GROUP BY 1, 2",
+  ],
   // Real NULLs among the devices and sites, and those of keys that are rolled up.
   [
     "SELECT date_trunc('day', at) AS d, device, count(*) AS n, GROUPING(device) AS level FROM readings GROUP BY 1, ROLLUP (2)",
@@ -395,6 +441,21 @@ const REFUSED: readonly (readonly [query: string, message: RegExp, at?: string])
   ["SELECT date_trunc('hour', at) AS h, device FROM readings", /DISTINCT/],
   ['SELECT DISTINCT device, value FROM readings', /window/],
   ["SELECT count(*) AS n FROM readings GROUP BY date_trunc('hour', at)", /select/i],
+  // A row is read at its own time, and at those of other rows.
+  [
+    "SELECT date_trunc('hour', t) AS h, count(*) AS n FROM readings r CROSS JOIN LATERAL (SELECT r.at AS t UNION ALL SELECT a.at FROM archive a) AS u GROUP BY 1",
+    /r\.at, is not a column of a table in the same FROM clause/,
+    'r.at AS t',
+  ],
+  [
+    "SELECT l.h, count(*) AS n FROM devices v LEFT JOIN readings r USING (device) CROSS JOIN LATERAL (SELECT date_trunc('hour', r.at) AS h) AS l GROUP BY 1",
+    /nullable side/,
+  ],
+  // A function's column of that name would come first.
+  [
+    "SELECT l.h, count(*) AS n FROM readings r CROSS JOIN LATERAL (SELECT date_trunc('hour', at) AS h FROM unnest(ARRAY[now()]) AS at) AS l GROUP BY 1",
+    /now|FROM clause/,
+  ],
   [
     "WITH RECURSIVE r AS (SELECT at FROM readings UNION ALL SELECT at + interval '1 day' FROM r WHERE at < '2021-01-01') SELECT date_trunc('hour', at) AS h, count(*) AS n FROM r GROUP BY 1",
     /recursive/i,

@@ -94,6 +94,7 @@ const PASSING: readonly Wrap[] = [
   select('SELECT l.ts, d.k, l.v FROM dims d, LATERAL (SELECT * FROM $ WHERE x.k = d.k) AS l'),
   select('SELECT ts, k, v FROM $ WHERE EXISTS (SELECT 1 FROM readings r WHERE r.ts > x.ts AND r.k = x.k)'),
   select('SELECT ts, k, (SELECT max(w) FROM dims WHERE dims.k = x.k) AS v FROM $'),
+  select('SELECT l.t AS ts, x.k, x.v FROM $ CROSS JOIN LATERAL (SELECT x.ts AS t) AS l'),
   select('SELECT ts, k, v FROM ($ CROSS JOIN (VALUES (1), (2)) AS y (n)) WHERE n = 2'),
   select('SELECT j.a AS ts, j.b AS k, j.c AS v FROM ($ CROSS JOIN dims) AS j (a, b, c)'),
 ];
@@ -228,6 +229,42 @@ describe('branches of a UNION ALL that no constant tells apart', () => {
     const alike = `${branch("'a'")} UNION ALL ${branch("'a'")}`;
     await expect(compile(alike)).rejects.toMatchObject({ message: expect.stringMatching(/rows of the same key/) });
     expect(await rows(repeatedKeys(alike, compiled), 'UTC')).not.toEqual([]);
+  });
+});
+
+describe('a query that options cut, made of shapes that a filter passes', () => {
+  const options = { window: '1 hour', time_column: 'w', key: ['w', 'k', 'v'] };
+  const plain = ({ from, ctes: list }: Input) =>
+    `${list.length === 0 ? '' : `WITH ${list.join(', ')} `}SELECT k, ts AS w, v FROM ${from} AS q (ts, k, v)`;
+
+  it('gives, over any share-out of its windows, together what it gives as a whole', async () => {
+    const deals = fc.array(fc.nat(2), { minLength: 20, maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(inputs, deals, async (input, dealt) => {
+        // The group keys of a subquery may tell rows apart, and then no other key is taken.
+        const grouped = (error: unknown) => {
+          expect(error).toMatchObject({
+            message: expect.stringMatching(/group keys identify its rows already: \(w, k\)/),
+          });
+          return compile(plain(input), { options: { ...options, key: ['k', 'w'] } });
+        };
+        const { compiled } = (await compile(plain(input), { options }).catch(grouped)).draft;
+        const found: string[] = [];
+        for (const ranges of await hands(compiled, dealt)) {
+          found.push(...(await rows(finite(queryText(compiled, { ranges, gridTime: null })), 'UTC')));
+        }
+        expect(found.sort()).toEqual(await rows(finite(plain(input)), 'UTC'));
+      }),
+      { numRuns: 40 },
+    );
+  }, 120_000);
+
+  it.each(Object.entries(BLOCKING))('is refused with %s below', async (_, wrap) => {
+    const query = recursive(plain(wrap({ from: 'readings', ctes: [] })));
+    await expect(compile(query, { options })).rejects.toMatchObject({
+      code: 'invalid_query',
+      message: expect.stringMatching(/^window cannot cut time_column "w"/),
+    });
   });
 });
 
