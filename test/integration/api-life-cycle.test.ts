@@ -225,6 +225,46 @@ describe('changing flows over PostgreSQL and DynamoDB', () => {
     expect(await api.relations()).not.toContainEqual(expect.stringContaining('daily_trips'));
   });
 
+  describe('SHOW CREATE FLOW', () => {
+    const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
+    it.each([
+      ['quotes', `a"b'c\\`, `S"q'`, `t"".""u`, `it's "quoted" \\ $$ -- /* ; */`],
+      ['statements', '; DROP TABLE trips; --', 'public', '/* x', `'); DROP TABLE trips; --`],
+      ['keywords', 'select', 'public', 'from', 'WITH (order = newest) AS SELECT 1'],
+      ['characters beyond ASCII', 'имя 名 😀', 'ß ü', 'Ünïcode', '😀\u200b'],
+      ['63 bytes', 'ä'.repeat(31), 'public', 'x'.repeat(63), 'c'.repeat(4096)],
+      ['blanks and line breaks', ' \n\t', 'public', ' t ', '\r\n'],
+    ])('gives a statement that creates the same flow again: %s', async (_, name, schema, table, comment) => {
+      await api.database.query(`CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`);
+      const target = `/flows/${encodeURIComponent(name)}`;
+      const body = {
+        sink: { schema, table },
+        query: `SELECT date_trunc('day', at) AS "d""a'y", city AS "select", count(*) AS "n $$" FROM trips GROUP BY 1, 2 -- the end`,
+        expire_after: '20000 days',
+        comment,
+        options: {
+          key: [`d"a'y`, 'select'],
+          lookback: '1 day 00:00:00.000001',
+          schedule_start: '2020-01-01T00:00:00Z',
+        },
+      };
+      const put = await call('PUT', target, { body });
+      expect(put.status, put.text).toBe(201);
+      const shown = await sql(`SHOW CREATE FLOW ${quoted(name)}`);
+      expect(shown.body.rows[0][0]).toBe(name);
+      await sql(`DROP FLOW ${quoted(name)} WITH SINK`);
+      const again = await sql(shown.body.rows[0][1]);
+      expect(again.status, again.text).toBe(201);
+      const { generation: _before, ...before } = put.body.flow;
+      const { generation: _after, ...after } = again.body.flow;
+      expect(after).toEqual(before);
+      expect((await sql(`SHOW CREATE FLOW ${quoted(name)}`)).body).toEqual(shown.body);
+      await sql(`DROP FLOW ${quoted(name)} WITH SINK`);
+      expect((await api.database.query('SELECT FROM trips')).rowCount).toBe(1);
+    });
+  });
+
   it('shows the flows that a filter names', async () => {
     for (const name of ['a%b', 'A_b', 'axb']) {
       await api.call('PUT', `/flows/${encodeURIComponent(name)}`, {
