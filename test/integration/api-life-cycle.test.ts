@@ -196,6 +196,30 @@ describe('changing flows over PostgreSQL and DynamoDB', () => {
       expect((await sinkRows()).map(({ trips }) => trips)).toEqual(['1']);
     });
 
+    it('computes what is expired or not accepted where it is forced to', async () => {
+      for (const bound of [
+        "SET EXPIRE AFTER '100 days'",
+        "SET EXPIRE AFTER '20000 days', SET (accept_past = '100 days')",
+      ]) {
+        await sql(`ALTER FLOW daily ${bound}`);
+        await api.quiet();
+        await api.database.query('UPDATE daily_trips SET trips = 99');
+        const body = { ranges: [february] };
+        const refused = await call('POST', '/flows/daily/refresh', { body });
+        expect(refused).toMatchObject({
+          status: 409,
+          body: { error: { message: expect.stringMatching(/or force it/) } },
+        });
+        expect((await call('POST', '/flows/daily/refresh', { body: { ...body, force: true } })).status).toBe(200);
+        await api.quiet();
+        expect((await sinkRows()).map(({ trips }) => trips)).toEqual(['1']);
+        await api.database.query('UPDATE daily_trips SET trips = 99');
+        await sql(`REFRESH FLOW daily FROM '${february.start}' TO '${february.end}' FORCE`);
+        await api.quiet();
+        expect((await sinkRows()).map(({ trips }) => trips)).toEqual(['1']);
+      }
+    });
+
     it('refuses what is no range of a flow with windows', async () => {
       await sql(`CREATE FLOW whole SINK TO whole_trips EVAL INTERVAL '1 hour' AS SELECT city FROM trips`);
       const cases: [string, unknown, number][] = [
