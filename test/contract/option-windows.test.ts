@@ -149,6 +149,27 @@ UPDATE visits SET ts = '2024-05-01T10:30Z', path = 'earlier' WHERE id = 8`);
     expect(await flow.sink()).toEqual(await rowsOf(QUERY));
   });
 
+  it('is surveyed like any other: first and last times of source and sink', async () => {
+    const flow = await createFlow(QUERY, OPTIONS);
+    await flow.run([11, 14]);
+    const within = { start: at(10), end: at(20) };
+    expect(await frontend.timeRange(flow.draft, within, 5_000)).toEqual({
+      source: { first: at(10), last: at(13) },
+      sink: { first: parseInstant('2024-05-01T11:20:00Z'), last: parseInstant('2024-05-01T12:40:00Z') },
+    });
+  });
+
+  it('may have names of any letters', async () => {
+    await session.query(
+      'DROP TABLE IF EXISTS "Odd ""1"""; CREATE TABLE "Odd ""1""" AS SELECT id AS "select", ts AS "Zeit "" ü" FROM visits',
+    );
+    const options = { window: '1 hour', time_column: '$$ ä"', key: ['"', '$$ ä"'] };
+    const query = 'SELECT "select" AS """", "Zeit "" ü" AS "$$ ä""" FROM "Odd ""1"""';
+    const flow = await createFlow(query, options);
+    await flow.run();
+    expect(await rowsOf(`SELECT """", "$$ ä""" FROM ${flow.draft.sink.table}`)).toEqual(await rowsOf(query));
+  });
+
   it('refuses to write two rows of one key', async () => {
     const flow = await createFlow(QUERY, OPTIONS);
     await session.query('UPDATE visits SET id = 2 WHERE id = 0');
