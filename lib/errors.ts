@@ -21,6 +21,8 @@ export type ErrorCode =
   | 'duplicate_sink_key'
   | 'key_too_long'
   | 'source_shrunk'
+  | 'sink_drifted'
+  | 'sink_recreated'
   | 'query_failed'
   // passing faults (HTTP 503)
   | 'statement_timeout'
@@ -45,6 +47,10 @@ export interface ErrorDetails {
   readonly applied?: bigint;
   /** `source_shrunk`: time of the oldest row that the source still has, in microseconds; null where it has none. */
   readonly oldest?: bigint | null;
+  /** `sink_drifted`: what has become of the sink, one finding each. */
+  readonly diff?: readonly string[];
+  /** `sink_recreated`: of the table that has the sink's name now. */
+  readonly identity?: string;
   /** Several findings at once, such as each sink column that does not fit. */
   readonly problems?: readonly string[];
   readonly hint?: string;

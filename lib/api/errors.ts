@@ -22,6 +22,8 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   duplicate_sink_key: 422,
   source_shrunk: 503,
   key_too_long: 422,
+  sink_drifted: 422,
+  sink_recreated: 409,
   query_failed: 422,
   statement_timeout: 503,
   lock_timeout: 503,

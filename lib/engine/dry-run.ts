@@ -32,7 +32,7 @@ export async function rangesOfEverything(
   const { compiled, options, expireAfter } = definition;
   if (compiled.window === null) return [ALL_TIME];
   const window = compiled.window.spec;
-  const surveyed = { compiled, options, sink: sinkIsNew ? null : definition.sink };
+  const surveyed = { ...definition, sink: sinkIsNew ? null : definition.sink };
   const { data } = await takeSurvey(deps.frontend(options.connection), surveyed, ALL_TIME, SURVEY_BUDGET_MS);
   const change = { timestamps: [], ranges: data === null ? [] : [data] };
   return dirtyRanges({ window, refreshesWhole: false, expireAfter }, change, deps.clock());

@@ -32,9 +32,9 @@ export async function runPlan(
   await deps.store.begin(request.flow, loaded.state, begun);
 
   const asked = deps.clock();
-  let rows: PlanResult;
+  let result: PlanResult;
   try {
-    rows = await deps.frontend(definition.options.connection).run({
+    result = await deps.frontend(definition.options.connection).run({
       definition,
       epoch: plan.epoch,
       applied: begun.applied,
@@ -42,12 +42,14 @@ export async function runPlan(
       ranges: plan.ranges,
       gridTime: plan.gridTime,
       source: sourceQuestion(definition, begun, plan),
+      sinkIdentity: null,
       budgetMs: millisLeft(request, asked),
     });
   } catch (error) {
     return concludeFailure(deps, definition, begun, plan, error, asked);
   }
 
+  const { sinkIdentity: _, ...rows } = result;
   const written = rows.inserted + rows.updated + rows.deleted;
   // Before the commit: whatever becomes of this worker, a flow that reads the sink misses nothing that was written to it.
   if (written > 0n) await markDownstream(deps, definition, plan);

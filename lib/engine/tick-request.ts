@@ -17,7 +17,7 @@ export interface TickOutcome {
   readonly action: TickAction;
   readonly reason: string;
   readonly epoch?: bigint;
-  readonly rows?: PlanResult;
+  readonly rows?: Omit<PlanResult, 'sinkIdentity'>;
   /** Work is left, and a further tick is asked for at once. */
   readonly more: boolean;
 }

@@ -43,9 +43,19 @@ export interface QueryColumn extends SinkColumn {
   readonly indexable: boolean;
 }
 
+export interface SinkTableColumn extends SinkColumn {
+  readonly notNull: boolean;
+  /** Filled by the database where a row does not give it. */
+  readonly hasDefault: boolean;
+  /** Filled by the database always: a row cannot give it. */
+  readonly generated: boolean;
+}
+
 /** An existing table that is to be a sink. */
 export interface SinkTable extends TableName {
-  readonly columns: readonly (SinkColumn & { readonly notNull: boolean; readonly hasDefault: boolean })[];
+  /** Another one for each table that ever had the name; PostgreSQL: its oid. */
+  readonly identity: string;
+  readonly columns: readonly SinkTableColumn[];
   /** Column lists of unique indexes that treat NULLs as equal, are valid, immediate and not partial. */
   readonly uniqueKeys: readonly (readonly string[])[];
 }
@@ -64,6 +74,8 @@ export interface PlanRequest {
    * known. A source whose oldest row is younger by now refuses the plan.
    */
   readonly source: { readonly oldest: Instant | null } | null;
+  /** Of the table that was written last, by `PlanResult.sinkIdentity`; null: any table that fits is taken. */
+  readonly sinkIdentity: string | null;
   /** The transaction is ended by the server within this many milliseconds, whatever becomes of the client. */
   readonly budgetMs: number;
 }
@@ -74,6 +86,8 @@ export interface PlanResult {
   readonly deleted: bigint;
   /** Time of the source's oldest row; null where it has none, or was not asked. */
   readonly sourceOldest: Instant | null;
+  /** Of the table that was written. */
+  readonly sinkIdentity: string;
 }
 
 /** What the statement of a plan is made of. */
@@ -107,6 +121,11 @@ export interface Frontend {
    */
   describeQuery(sql: string, timeZone: string): Promise<readonly QueryColumn[]>;
   describeSink(sink: TableName): Promise<SinkTable | null>;
+  /** Whether the sink still takes what the flow writes. Throws `sink_drifted` with `details.diff`. */
+  checkSink(
+    definition: Pick<FlowDefinition, 'sink' | 'compiled' | 'sinkColumns' | 'updateAt' | 'placeholder'>,
+    budgetMs: number,
+  ): Promise<{ readonly identity: string }>;
   /**
    * Creates the sink with the types, typmods and collations of the query's columns, `update_at` unless the query gives it,
    * and the unique key. Succeeds where an equal call has just created it.
@@ -134,7 +153,8 @@ export interface Frontend {
   fence(flow: string, epoch: bigint, budgetMs: number): Promise<{ readonly applied: bigint }>;
   /**
    * One transaction: the fence is checked, raised and locked; then the plan is written and recorded as applied. Throws
-   * `fenced`, `history_diverged`, `bounds_not_aligned`, `duplicate_sink_key`, `key_too_long`, `source_shrunk` with nothing written.
+   * `fenced`, `history_diverged`, `bounds_not_aligned`, `duplicate_sink_key`, `key_too_long`, `source_shrunk`, `sink_drifted` (the table
+   * is gone or no longer fits; `details.diff`), `sink_recreated` (another table fits; `details.identity`) with nothing written.
    */
   run(plan: PlanRequest): Promise<PlanResult>;
   /** The statement that `run` would write a plan by. */
@@ -149,7 +169,9 @@ export interface Frontend {
 }
 
 /** `sink` is null where there is no such table yet. */
-export type Surveyed = Pick<FlowDefinition, 'compiled' | 'options'> & { readonly sink: TableName | null };
+export type Surveyed = Pick<FlowDefinition, 'compiled' | 'options' | 'sinkColumns'> & {
+  readonly sink: TableName | null;
+};
 
 /** Both belong to it. */
 export interface FirstAndLast {

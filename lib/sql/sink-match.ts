@@ -1,5 +1,6 @@
 import { SluiceError } from '../errors.ts';
 import type { SinkColumn, TableName } from '../flow/definition.ts';
+import { holdsEvery } from '../flow/type-pairs.ts';
 import type { SinkTable } from '../frontend/frontend.ts';
 
 /** Filled by Sluice with the time of the write, unless the query gives a column of this name. */
@@ -16,7 +17,7 @@ export function sinkProblems(
   for (const { name, type } of columns) {
     const own = sink.columns.find((column) => column.name === name);
     if (own === undefined) problems.push(`column ${quote(name)} of type ${type} is missing`);
-    else if (!holds(own.type, type))
+    else if (!holdsEvery(own.type, type))
       problems.push(`column ${quote(name)} is of type ${own.type}, the query gives ${type}`);
   }
   for (const { name, notNull, hasDefault } of sink.columns) {
@@ -49,15 +50,6 @@ export function fillsUpdateAt(sink: SinkTable | null, columns: readonly SinkColu
 
 function isUpdateAt(sink: SinkTable, name: string): boolean {
   return name === UPDATE_AT && sink.columns.some((column) => column.name === name && column.type === TIMESTAMPTZ);
-}
-
-/** Types whose modifier only limits: without it they hold every value unchanged. */
-const LIMITED = /^(?:numeric|character varying|bit varying|interval|time(?:stamp)? with(?:out)? time zone)$/;
-
-function holds(own: string, given: string): boolean {
-  if (own === given) return true;
-  const unlimited = given.replace(/\([\d,-]+\)/, '');
-  return own === unlimited && LIMITED.test(unlimited);
 }
 
 function sameNames(a: readonly string[], b: readonly string[]): boolean {

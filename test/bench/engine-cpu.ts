@@ -18,11 +18,9 @@ export async function benchEngineCpu(): Promise<void> {
   let versions = 0;
   const store = createMemoryStore({ random: () => `v${++versions}` });
   const database = new MemoryDatabase();
+  const nothingDone = { inserted: 0n, updated: 0n, deleted: 0n, sourceOldest: null, sinkIdentity: '1' };
   const memory = createMemoryFrontend(database, () => now);
-  const frontend: Frontend = {
-    ...memory,
-    run: () => Promise.resolve({ inserted: 0n, updated: 0n, deleted: 0n, sourceOldest: null }),
-  };
+  const frontend: Frontend = { ...memory, run: () => Promise.resolve(nothingDone) };
   const nothing = () => Promise.resolve();
   const deps: EngineDeps = {
     store,

@@ -262,13 +262,14 @@ ALTER TABLE made ADD UNIQUE NULLS NOT DISTINCT (d) DEFERRABLE`);
         const found = await under.frontend.describeSink(table('made'));
         expect(found).toEqual({
           ...table('made'),
+          identity: expect.stringMatching(/^\d+$/),
           columns: [
-            { name: 'a', type: 'timestamp with time zone', notNull: true, hasDefault: false },
-            { name: 'b', type: 'text', notNull: false, hasDefault: false },
-            { name: 'c', type: 'integer', notNull: true, hasDefault: true },
-            { name: 'd', type: 'numeric(5,1)', notNull: false, hasDefault: false },
-            { name: 'e', type: 'integer', notNull: true, hasDefault: true },
-            { name: 'f', type: 'text', notNull: false, hasDefault: false },
+            { name: 'a', type: 'timestamp with time zone', notNull: true, hasDefault: false, generated: false },
+            { name: 'b', type: 'text', notNull: false, hasDefault: false, generated: false },
+            { name: 'c', type: 'integer', notNull: true, hasDefault: true, generated: false },
+            { name: 'd', type: 'numeric(5,1)', notNull: false, hasDefault: false, generated: false },
+            { name: 'e', type: 'integer', notNull: true, hasDefault: true, generated: true },
+            { name: 'f', type: 'text', notNull: false, hasDefault: false, generated: false },
           ],
           uniqueKeys: expect.any(Array),
         });

@@ -66,6 +66,7 @@ for (const server of testServers()) {
       ranges: [HOURS],
       gridTime: null,
       source: null,
+      sinkIdentity: null,
       budgetMs,
     });
     const sql = async (text: string): Promise<Record<string, unknown>[]> => (await under.session.query(text)).rows;

@@ -4,6 +4,7 @@ import type { FlowDefinition } from '../../lib/flow/definition.ts';
 import type { Frontend, PlanRequest } from '../../lib/frontend/frontend.ts';
 import { HOUR, INSTANT_MAX, INSTANT_MIN, type Instant, instant, MINUTE } from '../../lib/window/instant.ts';
 import { ALL_TIME, type TimeRange } from '../../lib/window/time-range.ts';
+import { countsOf } from '../support/definitions.ts';
 
 export interface SourceRow {
   readonly time: Instant;
@@ -50,7 +51,17 @@ function row(atHour: number, key: string, value: number): SourceRow {
 
 function planOf(definition: FlowDefinition, epoch: bigint, applied: bigint, ranges: readonly TimeRange[]): PlanRequest {
   const coverage = ranges.length === 0 ? 'unfiltered_full' : 'scoped_base_repair';
-  return { definition, epoch, applied, coverage, ranges, gridTime: null, source: null, budgetMs: BUDGET_MS };
+  return {
+    definition,
+    epoch,
+    applied,
+    coverage,
+    ranges,
+    gridTime: null,
+    source: null,
+    sinkIdentity: null,
+    budgetMs: BUDGET_MS,
+  };
 }
 
 /** `2 a 1 5`: hour, key, count, sum. */
@@ -71,8 +82,8 @@ export function frontendContract(adapter: string, open: () => Promise<FrontendUn
     });
     afterEach(() => under.close());
 
-    const run = (epoch: bigint, applied: bigint, ...ranges: TimeRange[]) =>
-      under.frontend.run(planOf(flow, epoch, applied, ranges));
+    const run = async (epoch: bigint, applied: bigint, ...ranges: TimeRange[]) =>
+      countsOf(await under.frontend.run(planOf(flow, epoch, applied, ranges)));
 
     describe('a plan', () => {
       it('writes the groups of its windows and counts them', async () => {
@@ -261,6 +272,36 @@ export function frontendContract(adapter: string, open: () => Promise<FrontendUn
     });
 
     describe('the sink', () => {
+      it('that is gone is found before anything is written, and one that was made again by its identity', async () => {
+        await under.insertRows([row(1, 'a', 1)]);
+        const first = await under.frontend.run(planOf(flow, 1n, 0n, [hours(1, 2)]));
+        expect(await under.other.checkSink(flow, BUDGET_MS)).toEqual({ identity: first.sinkIdentity });
+        const known = { sinkIdentity: first.sinkIdentity };
+        const again = await under.other.run({ ...planOf(flow, 2n, 1n, [hours(1, 2)]), ...known });
+        expect(again).toMatchObject({ inserted: 0n, updated: 0n, deleted: 0n, ...known });
+
+        await under.frontend.dropSink(flow.sink);
+        const gone = { code: 'sink_drifted', retryable: false, details: { diff: ['the table is gone'] } };
+        await expect(under.frontend.checkSink(flow, BUDGET_MS)).rejects.toMatchObject(gone);
+        await expect(under.frontend.run({ ...planOf(flow, 3n, 2n, [hours(1, 2)]), ...known })).rejects.toMatchObject(
+          gone,
+        );
+        await expect(run(3n, 2n, hours(1, 2))).rejects.toMatchObject(gone);
+        expect(await under.other.fence('hourly', 3n, BUDGET_MS)).toEqual({ applied: 2n });
+
+        await under.frontend.createSink(flow);
+        const { identity } = await under.frontend.checkSink(flow, BUDGET_MS);
+        expect(identity).not.toBe(first.sinkIdentity);
+        await expect(under.frontend.run({ ...planOf(flow, 4n, 2n, [hours(1, 2)]), ...known })).rejects.toMatchObject({
+          code: 'sink_recreated',
+          retryable: false,
+          details: { identity },
+        });
+        expect(await shown(under, flow)).toEqual([]);
+        const fresh = await under.frontend.run({ ...planOf(flow, 4n, 2n, [hours(1, 2)]), sinkIdentity: identity });
+        expect(fresh).toMatchObject({ inserted: 1n, sinkIdentity: identity });
+      });
+
       it('is created and dropped, each of them twice without harm', async () => {
         const sink = { schema: flow.sink.schema, table: 'made' };
         const made = { ...flow, sink };

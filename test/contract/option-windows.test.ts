@@ -2,12 +2,13 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { SluiceError } from '../../lib/errors.ts';
 import { flowInputFromJson } from '../../lib/flow/flow-input.ts';
-import type { Frontend, PlanResult } from '../../lib/frontend/frontend.ts';
+import type { Frontend } from '../../lib/frontend/frontend.ts';
 import { createPostgresFrontend } from '../../lib/frontend/postgres/postgres-frontend.ts';
 import { type CompiledFlow, compileFlow } from '../../lib/sql/compile-flow.ts';
 import { parseInstant } from '../../lib/window/rfc3339.ts';
 import type { TimeRange } from '../../lib/window/time-range.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { countsOf, type RowCounts } from '../support/definitions.ts';
 
 /** Queries without a window of their own, which the options window, time_column and key cut by a plain time column. */
 
@@ -51,7 +52,7 @@ async function createFlow(query: string, options: object) {
   let epoch = 0n;
   return {
     draft,
-    run: async (...hours: [number, number][]): Promise<PlanResult> => {
+    run: async (...hours: [number, number][]): Promise<RowCounts> => {
       const ranges = hours.map(([start, end]): TimeRange => ({ start: at(start), end: at(end) }));
       const plan = {
         epoch: epoch + 1n,
@@ -60,10 +61,11 @@ async function createFlow(query: string, options: object) {
         ranges,
         gridTime: null,
         source: null,
+        sinkIdentity: null,
       } as const;
       const result = await frontend.run({ definition: { ...draft, generation: 1n }, ...plan, budgetMs: 20_000 });
       epoch++;
-      return result;
+      return countsOf(result);
     },
     sink: async () => rowsOf(`SELECT id, ts, path FROM ${draft.sink.table}`),
   };

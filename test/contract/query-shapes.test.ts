@@ -90,6 +90,7 @@ async function compare(
         ranges,
         gridTime: null,
         source: null,
+        sinkIdentity: null,
       } as const;
       const definition = { ...draft, generation: 1n };
       const { inserted, deleted } = await frontend.run({ definition, ...plan, budgetMs: 20_000 });

@@ -3,11 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { SluiceError } from '../../lib/errors.ts';
 import type { FlowDefinition } from '../../lib/flow/definition.ts';
 import { flowInputFromJson } from '../../lib/flow/flow-input.ts';
-import type { Frontend, PlanResult } from '../../lib/frontend/frontend.ts';
+import type { Frontend } from '../../lib/frontend/frontend.ts';
 import { createPostgresFrontend } from '../../lib/frontend/postgres/postgres-frontend.ts';
 import { type CompiledFlow, compileFlow } from '../../lib/sql/compile-flow.ts';
 import { parseInstant } from '../../lib/window/rfc3339.ts';
 import { createTestDatabase, type TestDatabase, testServers } from '../support/database.ts';
+import { countsOf, type RowCounts } from '../support/definitions.ts';
 
 /** Queries that a flow with an eval interval runs whole, from their text to the rows of their sinks. */
 
@@ -72,7 +73,7 @@ INSERT INTO trades VALUES (401, NULL, NULL, NULL, NULL, 10, NULL), (402, NULL, N
       }
 
       /** At a grid time. */
-      async run(gridTime: string): Promise<PlanResult> {
+      async run(gridTime: string): Promise<RowCounts> {
         const epoch = this.#epoch + 1n;
         const result = await frontend.run({
           definition: this.definition,
@@ -82,10 +83,11 @@ INSERT INTO trades VALUES (401, NULL, NULL, NULL, NULL, 10, NULL), (402, NULL, N
           ranges: [],
           source: null,
           gridTime: parseInstant(gridTime),
+          sinkIdentity: null,
           budgetMs: 20_000,
         });
         this.#epoch = epoch;
-        return result;
+        return countsOf(result);
       }
 
       get columns(): string {

@@ -71,7 +71,15 @@ async function everything(): Promise<bigint> {
     await frontend.fence(definition.name, 1n, 5_000);
     await frontend.hasUnwindowedRows(definition);
     await frontend.timeRange(definition, ALL_TIME, 5_000);
-    const plan = { definition, epoch: 2n, applied: 0n, gridTime: null, source: null, budgetMs: 10_000 };
+    const plan = {
+      definition,
+      epoch: 2n,
+      applied: 0n,
+      gridTime: null,
+      sinkIdentity: null,
+      source: null,
+      budgetMs: 10_000,
+    };
     const { inserted } = await frontend.run({ ...plan, coverage: 'scoped_base_repair', ranges: [ALL_TIME] });
     return inserted;
   } finally {

@@ -1,5 +1,6 @@
 import type { CompiledQuery, FlowDefinition, FlowOptions, TableName } from '../../lib/flow/definition.ts';
 import { DEFAULT_OPTIONS } from '../../lib/flow/options.ts';
+import type { Frontend, PlanResult } from '../../lib/frontend/frontend.ts';
 import { HOUR, instant } from '../../lib/window/instant.ts';
 
 /** Definitions as the compiler would make them, written by hand. */
@@ -16,7 +17,7 @@ export const OPTIONS: FlowOptions = {
 
 type Given = Pick<FlowDefinition, 'name' | 'sink' | 'compiled'> & Partial<FlowDefinition>;
 
-/** `sinkColumns` is left empty: nothing that runs a plan reads it. */
+/** `sinkColumns` have the names of the query's columns, and no type that a table has. */
 export function definitionOf(given: Given): FlowDefinition {
   return {
     query: 'hand-made',
@@ -24,7 +25,7 @@ export function definitionOf(given: Given): FlowDefinition {
     expireAfter: null,
     evalInterval: null,
     options: OPTIONS,
-    sinkColumns: [],
+    sinkColumns: given.compiled.columns.map((name) => ({ name, type: 'not looked up' })),
     updateAt: !given.compiled.columns.includes('update_at'),
     placeholder: false,
     generation: 1n,
@@ -53,5 +54,20 @@ export function hourlyDefinition(name: string, source: TableName, sink: TableNam
     keys: ['label', 'key'],
     history: null,
   };
-  return definitionOf({ name, sink, compiled });
+  const types = ['timestamp with time zone', 'text', 'bigint', 'bigint'];
+  const sinkColumns = compiled.columns.map((column, index) => ({ name: column, type: types[index] ?? '' }));
+  return definitionOf({ name, sink, compiled, sinkColumns });
+}
+
+/** The definition as if it had been created over its sink as the sink is now. */
+export async function overItsSink(frontend: Frontend, definition: FlowDefinition): Promise<FlowDefinition> {
+  const types = new Map((await frontend.describeSink(definition.sink))?.columns.map(({ name, type }) => [name, type]));
+  const sinkColumns = definition.sinkColumns.map(({ name, type }) => ({ name, type: types.get(name) ?? type }));
+  return { ...definition, sinkColumns };
+}
+
+export type RowCounts = Pick<PlanResult, 'inserted' | 'updated' | 'deleted'>;
+
+export function countsOf({ inserted, updated, deleted }: PlanResult): RowCounts {
+  return { inserted, updated, deleted };
 }

@@ -39,6 +39,8 @@ interface AppliedRecord {
 export class MemoryDatabase {
   readonly source = new Map<number, MemoryRow>();
   readonly sinks = new Map<string, Map<string, MemorySinkRow>>();
+  /** Of the tables that were made, by name; another number for each. */
+  readonly identities = new Map<string, string>();
   readonly applied = new Map<string, AppliedRecord>();
   readonly locks = new Map<string, Transaction>();
   #lastId = 0;
@@ -67,9 +69,12 @@ export class MemoryDatabase {
 
   sink(table: TableName): Map<string, MemorySinkRow> {
     const name = `${table.schema}.${table.table}`;
-    const found = this.sinks.get(name) ?? new Map<string, MemorySinkRow>();
-    this.sinks.set(name, found);
-    return found;
+    const found = this.sinks.get(name);
+    if (found !== undefined) return found;
+    const made = new Map<string, MemorySinkRow>();
+    this.sinks.set(name, made);
+    this.identities.set(name, String(this.nextId()));
+    return made;
   }
 
   /** The server's own timers: transactions whose time is over are rolled back, whatever their clients do. */
@@ -127,6 +132,20 @@ export function createMemoryFrontend(
     throw new SluiceError('frontend_unavailable', 'the server has ended this transaction', { retryable: true });
   }
 
+  /** Of the table that has the sink's name now. Throws `sink_drifted`. */
+  function identityOf({ schema, table }: TableName): string {
+    const name = `${schema}.${table}`;
+    const identity = database.identities.get(name);
+    if (identity !== undefined && database.sinks.has(name)) return identity;
+    throw new SluiceError('sink_drifted', `the sink ${name} is gone`, { details: { diff: ['the table is gone'] } });
+  }
+
+  function checkIdentity({ definition, sinkIdentity }: PlanRequest): string {
+    const identity = identityOf(definition.sink);
+    if (sinkIdentity === null || sinkIdentity === identity) return identity;
+    throw new SluiceError('sink_recreated', 'the sink is another table', { details: { identity } });
+  }
+
   async function run(plan: PlanRequest): Promise<PlanResult> {
     const flow = plan.definition.name;
     const transaction = await step(
@@ -139,6 +158,12 @@ export function createMemoryFrontend(
             details: { applied: record.epoch },
           });
         }
+        try {
+          checkIdentity(plan);
+        } catch (error) {
+          record.fence = former;
+          throw error;
+        }
         // Three times longer than told: the fence must hold where the server's timers and the lease disagree.
         const endsAt = instant(clock() + 3n * BigInt(plan.budgetMs) * 1000n);
         const opened: Transaction = { flow, endsAt, formerFence: former, ended: null };
@@ -149,6 +174,7 @@ export function createMemoryFrontend(
     );
     const written = await step('frontend.write', () => {
       refuseEnded(transaction);
+      checkIdentity(plan);
       return difference(database, plan);
     });
     const sourceOldest = plan.source === null ? null : oldestRow(database);
@@ -201,8 +227,12 @@ export function createMemoryFrontend(
     describeQuery: () => Promise.resolve([]),
     describeSink: (sink) => {
       const found = database.sinks.has(`${sink.schema}.${sink.table}`);
-      return Promise.resolve(found ? { ...sink, columns: [], uniqueKeys: [] } : null);
+      return Promise.resolve(found ? { ...sink, identity: identityOf(sink), columns: [], uniqueKeys: [] } : null);
     },
+    checkSink: ({ sink }) =>
+      step('frontend.checkSink', () => {
+        return { identity: identityOf(sink) };
+      }),
     createSink: (definition) => {
       database.sink(definition.sink);
       return Promise.resolve();
@@ -238,6 +268,7 @@ function difference(database: MemoryDatabase, plan: PlanRequest): Difference {
     inserted: BigInt(inserted),
     updated: BigInt(changed.length - inserted),
     deleted: BigInt(gone.length),
+    sinkIdentity: database.identities.get(`${plan.definition.sink.schema}.${plan.definition.sink.table}`) ?? '',
   };
   return { gone, changed, result };
 }

@@ -26,6 +26,7 @@ try {
     ranges: [{ start: instant(BigInt(from)), end: instant(BigInt(to)) }],
     gridTime: null,
     source: null,
+    sinkIdentity: null,
     budgetMs,
   });
   writeSync(1, 'written\n');

@@ -1,13 +1,6 @@
 import { SluiceError } from '../../errors.ts';
-import type { TableName, TimeColumnType } from '../../flow/definition.ts';
-import type {
-  FunctionFamily,
-  FunctionReference,
-  Relation,
-  RelationColumn,
-  RelationReference,
-  SinkTable,
-} from '../frontend.ts';
+import type { TimeColumnType } from '../../flow/definition.ts';
+import type { FunctionFamily, FunctionReference, Relation, RelationColumn, RelationReference } from '../frontend.ts';
 import { ask, QUESTION_MS, questionSettings } from './ask.ts';
 import type { Connections, Row } from './connections.ts';
 import { quoteLiteral } from './sql-text.ts';
@@ -55,7 +48,7 @@ pg_is_in_recovery() AS standby`,
   return name;
 }
 
-const KINDS: Readonly<Record<string, Relation['kind']>> = {
+export const KINDS: Readonly<Record<string, Relation['kind']>> = {
   r: 'table',
   p: 'partitioned_table',
   v: 'view',
@@ -135,60 +128,7 @@ GROUP BY w.index`,
   });
 }
 
-/** Throws `sink_mismatch` where the name belongs to something that is not a table. */
-export async function describeSink(connections: Connections, sink: TableName): Promise<SinkTable | null> {
-  const isSink = `n.nspname = ${nameLiteral(sink.schema)} AND c.relname = ${nameLiteral(sink.table)}`;
-  const rows = await ask(
-    connections,
-    questionSettings(QUESTION_MS),
-    `SELECT c.relkind, a.attname, format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull,
-a.atthasdef OR a.attidentity <> '' AS hasdefault, NULL AS key
-FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE ${isSink} AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S', 'c')
-UNION ALL
-${uniqueKeys(isSink)}
-ORDER BY key NULLS FIRST`,
-    'describing the sink',
-  );
-  const kind = rows[0]?.['relkind'];
-  if (kind === undefined) return null;
-  if (kind !== 'r' && kind !== 'p') {
-    throw new SluiceError(
-      'sink_mismatch',
-      `${sink.schema}.${sink.table} is not a table (${KINDS[kind ?? '']?.replace('_', ' ') ?? 'a sequence or type'}); a sink must be one`,
-    );
-  }
-  const columns = rows
-    .filter((row) => row['key'] === null && row['attname'] !== null)
-    .map((row) => ({
-      name: row['attname'] ?? '',
-      type: row['type'] ?? '',
-      notNull: row['attnotnull'] === 't',
-      hasDefault: row['hasdefault'] === 't',
-    }));
-  const keys = rows.flatMap((row) => (row['key'] == null ? [] : [JSON.parse(row['key']) as string[]]));
-  return { ...sink, columns, uniqueKeys: keys };
-}
-
-/**
- * Unique indexes that count for a key: valid, checked at once, of plain columns compared as the type does by default, over all rows, and
- * either treating NULLs as equal or over columns that hold none.
- */
-function uniqueKeys(isSink: string): string {
-  return `SELECT c.relkind, NULL, NULL, NULL, NULL,
-(SELECT json_agg(a.attname ORDER BY k.position) FROM generate_series(0, i.indnkeyatts - 1) AS k (position)
-JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = i.indkey[k.position])::text
-FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace JOIN pg_index AS i ON i.indrelid = c.oid
-WHERE ${isSink} AND c.relkind IN ('r', 'p') AND i.indisunique AND i.indisvalid AND i.indimmediate
-AND i.indpred IS NULL AND i.indexprs IS NULL
-AND NOT EXISTS (SELECT 1 FROM generate_series(0, i.indnkeyatts - 1) AS k (position)
-JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = i.indkey[k.position]
-JOIN pg_opclass AS o ON o.oid = i.indclass[k.position]
-WHERE NOT (i.indnullsnotdistinct OR a.attnotnull) OR NOT o.opcdefault OR i.indcollation[k.position] NOT IN (0, a.attcollation))`;
-}
-
 /** Cut to the length of a name, as the server does with a name in a query. */
-function nameLiteral(name: string | null): string {
+export function nameLiteral(name: string | null): string {
   return name === null ? 'NULL::name' : `${quoteLiteral(name)}::name`;
 }

@@ -1,38 +1,46 @@
 import { DatabaseError } from 'pg';
 import { SluiceError } from '../../errors.ts';
+import type { FlowDefinition } from '../../flow/definition.ts';
 import { type Instant, instant } from '../../window/instant.ts';
 import { formatInstant } from '../../window/rfc3339.ts';
-import type { PlanRequest, PlanResult } from '../frontend.ts';
+import type { PlanRequest, PlanResult, SinkTable } from '../frontend.ts';
 import { type FlowKey, raiseFence, readFence } from './applied-table.ts';
 import { splitBudget, type TransactionBudget } from './budget.ts';
 import type { Answer, Connection, Connections } from './connections.ts';
 import { fencedOff, withAppliedTable } from './fence.ts';
 import { ConnectionLost, isUnknownZone, type Purpose, translate, unknownZone } from './server-error.ts';
 import { beginTransaction, limitStatement, lockLimit } from './session.ts';
+import { checkAnswer, sinkQuestion } from './sink-catalog.ts';
 import { oldestOfSources } from './source-times.ts';
 import { type WritingAnswer, writingStatement } from './writing-statement.ts';
 
 /**
- * Three messages: settings and fence; the writing statement; COMMIT. The fence has a statement of its own, because under READ
- * COMMITTED the statement after it sees all that was committed while it waited for the row.
+ * Three messages: settings, fence and a look at the sink; the writing statement and a second look; COMMIT. The fence has a statement of
+ * its own, because under READ COMMITTED the statement after it sees all that was committed while it waited for the row. The first look
+ * at the sink tells what has become of it before anything is computed; after the second it cannot change any more, because the
+ * writing statement holds a lock on it.
  */
 export async function runPlan(connections: Connections, namespace: string, plan: PlanRequest): Promise<PlanResult> {
   const deadline = performance.now() + plan.budgetMs;
   const key: FlowKey = { namespace, flow: plan.definition.name };
   const purpose: Purpose = { doing: 'the plan', sink: plan.definition.sink };
-  const writing = writingStatement(plan, key);
+  const look = sinkQuestion(plan.definition.sink, plan.sinkIdentity);
   let budget: TransactionBudget = splitBudget(plan.budgetMs);
   const first = () => {
     // What waiting for a connection took is gone from the budget.
     budget = splitBudget(deadline - performance.now());
-    return { text: `${begin(plan, budget)};\n${raiseFence(key, plan.epoch)}`, limitMs: budget.fence };
+    const text = [begin(plan, budget), raiseFence(key, plan.epoch), look].join(';\n');
+    return { text, limitMs: budget.fence };
   };
   try {
     return await withAppliedTable(connections, () =>
       connections.use(first, async (connection, answers) => {
         try {
           await checkHistory(connection, answers, plan, key, budget);
-          const result = await write(connection, plan, writing, budget);
+          const sink = checkAnswer(plan.definition, answers.at(-1)?.rows ?? [], plan.sinkIdentity);
+          const definition = withTypesOf(sink, plan.definition);
+          const statements = [writingStatement({ ...plan, definition }, key), look];
+          const result = await write(connection, plan, statements, budget);
           await commit(connection, budget, purpose);
           return result;
         } catch (error) {
@@ -64,7 +72,7 @@ async function checkHistory(
   key: FlowKey,
   budget: TransactionBudget,
 ): Promise<void> {
-  const row = answers.at(-1)?.rows[0];
+  const row = answers.at(-2)?.rows[0];
   if (row === undefined) {
     const [seen] = await connection.send({ text: readFence(key), limitMs: budget.fence });
     throw fencedOff(key.flow, plan.epoch, seen?.rows[0]?.['fence'] ?? null);
@@ -83,7 +91,7 @@ async function checkHistory(
 async function write(
   connection: Connection,
   plan: PlanRequest,
-  writing: string,
+  writing: readonly string[],
   budget: TransactionBudget,
 ): Promise<PlanResult> {
   const { definition } = plan;
@@ -91,7 +99,7 @@ async function write(
   const checksSource = plan.source !== null && window !== null;
   const statements = [
     limitStatement(budget.writing),
-    writing,
+    ...writing,
     // Of a later moment than the writing statement: rows that are still there now were there for it too.
     ...(checksSource ? [oldestOfSources(definition.compiled, window)] : []),
     limitStatement(budget.commit),
@@ -114,15 +122,24 @@ async function write(
   if (row?.recorded !== '1') {
     throw new SluiceError('internal', 'the writing statement did not record its epoch; nothing was written');
   }
-  const oldest = checksSource ? (answers[2]?.rows[0]?.['oldest'] ?? null) : null;
+  const oldest = checksSource ? (answers[3]?.rows[0]?.['oldest'] ?? null) : null;
   const sourceOldest = oldest === null ? null : instant(BigInt(oldest));
   refuseShrunk(plan, sourceOldest);
+  const { identity } = checkAnswer(definition, answers[2]?.rows ?? [], plan.sinkIdentity);
   return {
     inserted: count(row.inserted),
     updated: count(row.updated),
     deleted: count(row.deleted),
     sourceOldest,
+    sinkIdentity: identity,
   };
+}
+
+/** The sink's columns may have become wider. */
+function withTypesOf(sink: SinkTable, definition: FlowDefinition): FlowDefinition {
+  const types = new Map(sink.columns.map(({ name, type }) => [name, type]));
+  const sinkColumns = definition.sinkColumns.map(({ name, type }) => ({ name, type: types.get(name) ?? type }));
+  return { ...definition, sinkColumns };
 }
 
 function refuseShrunk({ source }: PlanRequest, oldest: Instant | null): void {

@@ -1,11 +1,12 @@
 import type { ClientConfig } from 'pg';
 import type { Frontend } from '../frontend.ts';
-import { checkServer, describeFunctions, describeRelations, describeSink } from './catalog.ts';
+import { checkServer, describeFunctions, describeRelations } from './catalog.ts';
 import { Connections } from './connections.ts';
 import { describeQuery } from './describe-query.ts';
 import { fence } from './fence.ts';
 import { expectedRows, surplusRows } from './plan-preview.ts';
 import { runPlan } from './plan-transaction.ts';
+import { checkSink, describeSink } from './sink-catalog.ts';
 import { createSink, dropSink, sinkStatements } from './sink-table.ts';
 import { hasUnwindowedRows, timeRange } from './source-times.ts';
 import { writingStatement } from './writing-statement.ts';
@@ -36,6 +37,7 @@ export function createPostgresFrontend(config: PostgresFrontendConfig): Frontend
     describeFunctions: (references) => describeFunctions(connections, references),
     describeQuery: (sql, timeZone) => describeQuery(connections, sql, timeZone),
     describeSink: (sink) => describeSink(connections, sink),
+    checkSink: (definition, budgetMs) => checkSink(connections, definition, budgetMs),
     createSink: (definition) => createSink(connections, definition),
     sinkStatements,
     dropSink: (sink) => dropSink(connections, sink),

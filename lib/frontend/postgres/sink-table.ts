@@ -3,12 +3,12 @@ import { SluiceError } from '../../errors.ts';
 import type { TableName } from '../../flow/definition.ts';
 import type { NewSink } from '../frontend.ts';
 import { QUESTION_MS, questionSettings } from './ask.ts';
-import { describeSink } from './catalog.ts';
 import type { Connections } from './connections.ts';
 import { describeQuery } from './describe-query.ts';
 import { queryText } from './query-text.ts';
 import { translate } from './server-error.ts';
 import { beginTransaction, type SessionSettings } from './session.ts';
+import { describeSink } from './sink-catalog.ts';
 import { quoteIdentifier, quoteLiteral, quoteTable } from './sql-text.ts';
 
 const NOTE = 'Kept up to date by Sluice; what others write into it may be overwritten.';

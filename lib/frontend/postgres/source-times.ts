@@ -3,6 +3,7 @@ import type { CompiledQuery, CompiledSource, CompiledWindow, FlowDefinition } fr
 import { DAY, INSTANT_MAX, INSTANT_MIN, type Instant, instant, type Micros } from '../../window/instant.ts';
 import { ALL_TIME, type TimeRange } from '../../window/time-range.ts';
 import type { FirstAndLast, Surveyed } from '../frontend.ts';
+import { sinkNames } from '../sink-names.ts';
 import { ask, questionSettings } from './ask.ts';
 import type { Connections, Row } from './connections.ts';
 import { labelAt, timeFilter } from './query-text.ts';
@@ -51,16 +52,18 @@ WHERE a.attrelid = ${quoteLiteral(quoteTable(source))}::regclass AND a.attname =
 /** One question for all sources and the sink; each side of each is one step into an index, where there is one. */
 export async function timeRange(
   connections: Connections,
-  { sink, compiled, options }: Surveyed,
+  definition: Surveyed,
   within: TimeRange,
   budgetMs: number,
 ): Promise<{ readonly source: FirstAndLast | null; readonly sink: FirstAndLast | null }> {
+  const { sink, compiled, options } = definition;
   const { window } = compiled;
   if (window === null) throw new SluiceError('internal', 'a flow without a window expression has no time range');
+  const [label = ''] = sinkNames(definition, [window.column]);
   const statement = `SELECT min(o.first) AS first, max(o.last) AS last, NULL AS skew FROM (
 ${endsOfSources(compiled, window, within, { first: 'ASC', last: 'DESC' })}
 ) AS o UNION ALL
-${sink === null ? "SELECT NULL, NULL, '0'" : labelsOfSink(quoteTable(sink), window, within)}`;
+${sink === null ? "SELECT NULL, NULL, '0'" : labelsOfSink(quoteTable(sink), quoteIdentifier(label), window, within)}`;
   const rows = await ask(
     connections,
     questionSettings(budgetMs, options.timeZone),
@@ -103,9 +106,8 @@ function endsOfSources(
  * that comes back is a time only where the label has the type that the window expression takes; else it was read in a zone
  * that only the expression knows, and counts as a day earlier and later, which no zone's offset exceeds.
  */
-function labelsOfSink(table: string, window: CompiledWindow, within: TimeRange): string {
+function labelsOfSink(table: string, column: string, window: CompiledWindow, within: TimeRange): string {
   const axis = window.argumentType;
-  const column = quoteIdentifier(window.column);
   const sides = [
     within.start === INSTANT_MIN
       ? `s.${column} > '-infinity'`

@@ -1,6 +1,7 @@
 import { SluiceError } from '../../errors.ts';
 import type { CompiledHistory } from '../../flow/definition.ts';
 import type { PlanText } from '../frontend.ts';
+import { sinkNames } from '../sink-names.ts';
 import { type FlowKey, recordApplied } from './applied-table.ts';
 import {
   boundsTable,
@@ -50,8 +51,8 @@ SELECT aligned, repeated, (SELECT count(*) FROM recorded) AS recorded, (SELECT c
  * keys of the first `limit` as text in `k0`, `k1`, …; one row without keys where there are none.
  */
 export function surplusStatement(plan: PlanText, limit: number): string {
-  const { sink, compiled } = plan.definition;
-  const names = compiled.columns.map(quoteIdentifier);
+  const { sink } = plan.definition;
+  const names = columnsOfSink(plan);
   const keys = keyPositions(plan);
   const record = (alias: string) => `ROW(${keys.map((position) => `${alias}.c${position}`).join(', ')})::record`;
   const ofWindows = `SELECT ${['TRUE AS present', ...names.map((name, index) => `s.${name} AS c${index}`)].join(', ')}
@@ -73,16 +74,35 @@ function boundsAndFresh(plan: PlanText): string {
   const { compiled } = plan.definition;
   const ranges = plannedRanges(compiled, plan.ranges);
   const query = queryText(compiled, { ranges, gridTime: plan.gridTime });
+  const columns = answerColumns(plan).join(', ');
   // OFFSET 0 keeps the label filter out of the query, whose scans are filtered by time already: the planner would take both
   // filters for independent of each other and expect far too few rows.
   return `bounds AS MATERIALIZED (
 ${boundsTable(compiled.window, ranges ?? [])}
-), fresh AS MATERIALIZED (
-SELECT q.* FROM (SELECT * FROM (
-${query}) AS answer OFFSET 0) AS q (${answerColumns(plan).join(', ')})
-WHERE ${freshFilter(plan)} AND (SELECT aligned FROM bounds)
+), fresh (${columns}) AS MATERIALIZED (
+${asStored(plan, `SELECT q.* FROM (SELECT * FROM (\n${query}) AS answer OFFSET 0) AS q (${columns})\nWHERE ${freshFilter(plan)} AND (SELECT aligned FROM bounds)`)}
 )`;
 }
+
+/**
+ * Rows in the sink's own types, as images are compared only within a type. An empty table of these types in front makes the server
+ * convert as it does implicitly, which refuses what could lose something, should the query give another type than when the flow was
+ * created. A collation of the query's columns prevails over the default one of the empty table. Modifiers are lost in that; those
+ * that shape the image of a value (digits after the point, padding) are given back.
+ */
+function asStored(plan: PlanText, rows: string): string {
+  const columns = answerColumns(plan);
+  const types = plan.definition.sinkColumns.map(({ type }) => type);
+  const values = columns.map((column, index) =>
+    SHAPED.test(types[index] ?? '') ? `CAST(v.${column} AS ${types[index]})` : `v.${column}`,
+  );
+  return `SELECT ${values.join(', ')} FROM (
+SELECT ${types.map((type) => `CAST(NULL AS ${type})`).join(', ')} WHERE FALSE UNION ALL
+${rows}
+) AS v (${columns.join(', ')})`;
+}
+
+const SHAPED = /^(?:numeric|character)\(/;
 
 function answerColumns({ definition }: PlanText): string[] {
   return definition.compiled.columns.map((_, index) => `c${index}`);
@@ -102,7 +122,7 @@ const FINE = '(SELECT aligned AND NOT repeated FROM verdict)';
  */
 function replaceChanged(plan: PlanText, columns: readonly string[]): string {
   const { definition } = plan;
-  const names = definition.compiled.columns.map(quoteIdentifier);
+  const names = columnsOfSink(plan);
   const sink = quoteTable(definition.sink);
   const keys = keyPositions(plan).map((position) => `c${position}`);
   const record = (alias: string, of: readonly string[]) => `ROW(${of.map((name) => `${alias}.${name}`)})::record`;
@@ -130,10 +150,9 @@ UPDATE ${sink} AS s SET ${assignments.join(', ')} FROM diff AS d WHERE ${isKind(
 
 /** Without a key no row can be matched with another: all of them go, and the answer takes their place. */
 function replaceAll(plan: PlanText, columns: readonly string[]): string {
-  const { sink, compiled } = plan.definition;
-  const names = compiled.columns.map(quoteIdentifier);
+  const names = columnsOfSink(plan);
   return `removed AS (
-DELETE FROM ${quoteTable(sink)} AS s WHERE ${FINE} AND ${sinkFilter(plan, (position) => `s.${names[position]}`)} RETURNING 1
+DELETE FROM ${quoteTable(plan.definition.sink)} AS s WHERE ${FINE} AND ${sinkFilter(plan, (position) => `s.${names[position]}`)} RETURNING 1
 ), changed AS (
 SELECT 1 WHERE FALSE
 ), ${added(plan, columns, `fresh AS d WHERE ${FINE} AND`)}`;
@@ -142,11 +161,15 @@ SELECT 1 WHERE FALSE
 /** Counting the removed rows first puts the insertion behind the deletion, for the sake of further unique indexes. */
 function added(plan: PlanText, columns: readonly string[], from: string): string {
   const { definition } = plan;
-  const names = definition.compiled.columns.map(quoteIdentifier);
+  const names = columnsOfSink(plan);
   const values = columns.map((column) => `d.${column}`);
   if (definition.updateAt) {
     names.push('"update_at"');
     values.push('now()');
+  }
+  if (definition.placeholder) {
+    names.push('"__ts_placeholder"');
+    values.push("'epoch'");
   }
   return `added AS (
 INSERT INTO ${quoteTable(definition.sink)} (${names.join(', ')})
@@ -161,7 +184,7 @@ ${onConflict(plan, names)}RETURNING 1
  */
 function onConflict(plan: PlanText, names: readonly string[]): string {
   if (!keepsVanished(plan) && !mayMove(plan)) return '';
-  const keys = plan.definition.compiled.keys.map(quoteIdentifier);
+  const keys = sinkNames(plan.definition, plan.definition.compiled.keys).map(quoteIdentifier);
   const assignments = names.map((name) => `${name} = excluded.${name}`);
   return `ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${assignments.join(', ')} `;
 }
@@ -178,6 +201,11 @@ function keepsVanished({ definition }: PlanText): boolean {
 function mayMove({ definition }: PlanText): boolean {
   const { window, keys } = definition.compiled;
   return window !== null && keys.length > 0 && !keys.includes(window.column);
+}
+
+/** In the order of the query's columns. */
+function columnsOfSink({ definition }: PlanText): string[] {
+  return sinkNames(definition, definition.compiled.columns).map(quoteIdentifier);
 }
 
 function repeatedKeys(plan: PlanText): string {

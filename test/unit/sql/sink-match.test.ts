@@ -14,12 +14,14 @@ const column = (name: string, type: string, notNull = false, hasDefault = false)
   type,
   notNull,
   hasDefault,
+  generated: false,
 });
 
 function sink(changes: Partial<SinkTable> = {}): SinkTable {
   return {
     schema: 'public',
     table: 'sink',
+    identity: '1',
     columns: QUERY.map(({ name, type }) => column(name, type)),
     uniqueKeys: [KEYS],
     ...changes,
