@@ -35,7 +35,10 @@ export const markRoutes: readonly Route[] = [
     body: refreshBody,
     responses: { 200: { description: 'The marks are stored.', schema: dryRunOr.marked } },
     run: (call, { name, query, body }) =>
-      commands(query.dryRun).refresh(call, checkFlowName(name), { ranges: body.ranges, force: body.force ?? false }),
+      commands(query.dryRun).refresh(call, checkFlowName(name), {
+        ranges: changeOf({ ranges: body.ranges }).ranges,
+        force: body.force ?? false,
+      }),
   }),
   route({
     method: 'POST',

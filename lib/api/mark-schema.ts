@@ -44,23 +44,17 @@ export function checkMarks(body: MarkFields, context: z.RefinementCtx): void {
 /** Of a refresh. */
 export const refreshBody = strictObject({
   ranges: z
-    .array(strictObject({ start: instantInput, end: instantInput }))
+    .array(z.tuple([instantInput, instantInput]))
     .min(1)
     .max(MOST_MARKS, tooMany)
     .describe(
-      'Times [start, end) whose windows are computed anew; `end` does not belong to it. Each is widened to whole windows.',
+      'Ranges [from, to) whose windows are computed anew; `to` does not belong to it. Each is widened to whole windows.',
     ),
   force: z
     .boolean()
     .optional()
     .describe('Also windows that no plan would take otherwise: past EXPIRE AFTER, frozen, not accepted, or too young.'),
-}).superRefine(({ ranges }, context) => {
-  for (const [index, { start, end }] of ranges.entries()) {
-    if (start < end) continue;
-    const message = '"start" must be earlier than "end", which does not belong to the range';
-    context.addIssue({ code: 'custom', path: ['ranges', index], message, input: ranges[index] });
-  }
-});
+}).superRefine(checkMarks);
 
 interface MarkFields {
   readonly timestamps?: z.output<typeof markFields.timestamps>;

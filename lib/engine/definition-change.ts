@@ -42,7 +42,7 @@ export async function takeForChange(
   }
 }
 
-function refuseWhileChanging(flow: string, state: FlowState, now: Instant): void {
+export function refuseWhileChanging(flow: string, state: FlowState, now: Instant): void {
   if (!leaseIsActive(state.lease, now) || !state.lease.owner.startsWith(OWNER_PREFIX)) return;
   throw new SluiceError(
     'conflict',

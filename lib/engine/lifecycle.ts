@@ -2,6 +2,7 @@ import { SluiceError } from '../errors.ts';
 import type { FlowDefinition } from '../flow/definition.ts';
 import type { Frontend } from '../frontend/frontend.ts';
 import type { FlowState, LoadedFlow } from '../store/flow-store.ts';
+import { refuseCycle } from './cycle.ts';
 import { FENCE_BUDGET_MS, inForce, raiseFence, takeForChange } from './definition-change.ts';
 import type { EngineDeps } from './deps.ts';
 import { type Rebuild, rebuildOf, sameSink } from './rebuild.ts';
@@ -47,6 +48,7 @@ export async function createFlow(
     }
   }
   await refuseTakenSink(deps, draft);
+  await refuseCycle(deps, draft);
   const frontend = deps.frontend(draft.options.connection);
   await proveFence(frontend, draft.name, before?.state.epoch ?? 0n);
   const sinkIsNew = (await frontend.describeSink(draft.sink)) === null;
@@ -59,6 +61,7 @@ export async function createFlow(
   });
   try {
     await claimSink(deps, draft);
+    await refuseCycle(deps, draft);
   } catch (error) {
     await deps.store.abort(draft.name, taken.held, givenBack(taken));
     throw error;
@@ -91,6 +94,7 @@ export async function wouldCreate(
   if (exists(before) && mode === 'create') throw flowExists(draft.name);
   if (exists(before) && mode === 'if_not_exists') return { ...LEFT_ALONE, sinkIsNew: false };
   await refuseTakenSink(deps, draft);
+  await refuseCycle(deps, draft);
   const sinkIsNew = (await deps.frontend(draft.options.connection).describeSink(draft.sink)) === null;
   const outcome = exists(before) ? 'replaced' : 'created';
   return { outcome, ...changeOf(before, draft, sinkIsNew), sinkIsNew };
@@ -208,9 +212,12 @@ function flowNotFound(flow: string): SluiceError {
   return new SluiceError('flow_not_found', `there is no flow ${flow}; SHOW FLOWS lists those that exist`);
 }
 
-async function startClock(deps: EngineDeps, definition: Pick<FlowDefinition, 'name' | 'evalInterval'>): Promise<void> {
-  const seconds = definition.evalInterval === null ? CLOCK_SECONDS : Number(definition.evalInterval / 1_000_000n);
-  await deps.schedule.put(definition.name, seconds);
+/**
+ * The same for a flow with an eval interval: the clock's period begins whenever the rule was made, so that one as long as the interval
+ * would come up to an interval after the grid time, and a failed run would wait as long again.
+ */
+async function startClock(deps: EngineDeps, { name }: Pick<FlowDefinition, 'name'>): Promise<void> {
+  await deps.schedule.put(name, CLOCK_SECONDS);
 }
 
 async function refuseTakenSink(deps: EngineDeps, draft: FlowDraft): Promise<void> {

@@ -105,7 +105,9 @@ function planWindows(
 
   const { maxRanges, maxWindows, mergeDistance, order } = definition.options;
   if (survey === null && [...ranges, ...found].some((range) => isLongerThan(range, window, maxWindows))) {
-    return { kind: 'survey', within: hull(normalize([...ranges, ...found])) };
+    // What waits is asked about as well: it would be taken for times without rows otherwise.
+    const waiting = sorted.flatMap((entry) => entry.waiting);
+    return { kind: 'survey', within: hull(normalize([...ranges, ...found, ...waiting])) };
   }
   const aside = setAside(loaded.state.aside, found, admission);
   const changes = { ...(sameRanges(aside, loaded.state.aside) ? {} : { aside }), ...sight };

@@ -3,7 +3,7 @@ import { type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import pg from 'pg';
 import { createApiHandler } from '../../functions/api.ts';
 import { createIngestHandler, type IngestHandler } from '../../functions/ingest.ts';
-import { createTickHandler } from '../../functions/tick.ts';
+import { createTickHandler, type TickAnswer } from '../../functions/tick.ts';
 import type { EngineDeps } from '../../lib/engine/deps.ts';
 import { SluiceError } from '../../lib/errors.ts';
 import { createPostgresFrontend } from '../../lib/frontend/postgres/postgres-frontend.ts';
@@ -36,6 +36,8 @@ export interface ApiHarness {
   /** `target` as in a request line: percent-encoded, with a query string if any. */
   call(method: string, target: string, options?: CallOptions): Promise<ApiAnswer>;
   readonly ingest: IngestHandler;
+  /** One tick, as the clock's own. */
+  tick(flow: string): Promise<TickAnswer>;
   readonly engine: EngineDeps;
   readonly database: pg.Client;
   /** Until every tick that was asked for is over, and those that these ask for. */
@@ -99,6 +101,7 @@ export async function openApiHarness(now: () => Instant = () => fromEpochMillis(
 
   return {
     engine,
+    tick: (flow) => tick({ detail: { flow, reason: 'schedule' } }, contextOf(30_000)),
     database,
     ingest: createIngestHandler({ engine, log }),
     async call(method, target, { body, raw, headers = {}, timeoutMs = 29_000 } = {}) {

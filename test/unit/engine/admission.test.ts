@@ -115,6 +115,15 @@ describe('the planner', () => {
     });
   });
 
+  it('asks about times that wait too, before it takes them for times without rows', () => {
+    expect(
+      decide({ delay: 20n }, [
+        [900, 950],
+        [990, 1_000],
+      ]),
+    ).toEqual({ kind: 'survey', within: range(900, 1_000) }); // prettier-ignore
+  });
+
   it('does not join over times that it may not touch', () => {
     const state = { frozenBefore: instant(970n) };
     expect(
