@@ -69,7 +69,7 @@ const CALLS: readonly Calling[] = [
     'refresh',
     'POST',
     '/flows/daily/refresh',
-    { body: { ranges: [{ start: '2024-02-29T12:00:00Z', end: '2024-03-02T00:00:00Z' }] } },
+    { body: { ranges: [['2024-02-29T12:00:00Z', '2024-03-02T00:00:00Z']] } },
     { outcome: 'refreshed', windows: { count: '2' } },
   ],
   [

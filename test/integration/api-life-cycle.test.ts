@@ -210,7 +210,7 @@ describe('changing flows over PostgreSQL and DynamoDB', () => {
         await api.quiet();
         expect((await sinkRows()).map(({ trips }) => trips)).toEqual(['1']);
         await api.database.query('UPDATE daily_trips SET trips = 99');
-        await sql(`REFRESH FLOW daily FROM '${february.start}' TO '${february.end}' FORCE`);
+        await sql(`REFRESH FLOW daily FROM '${february[0]}' TO '${february[1]}' FORCE`);
         await api.quiet();
         expect((await sinkRows()).map(({ trips }) => trips)).toEqual(['1']);
       }

@@ -254,11 +254,11 @@ describe('lookback and delay', () => {
   it('delay leaves windows alone until they ended so long ago, and forgets none', async () => {
     await sql(`CREATE FLOW patient SINK TO patient WITH (delay = '6 hours') AS ${DAILY}`);
     await ticks(4, 'patient');
-    const before = (day: string, list: string[]) => list.filter((row) => row < `("${day}`);
-    expect(await sink('patient')).toEqual(before('2024-03-01', await rows(DAILY)));
+    const until = (day: string, list: string[]) => list.filter((row) => row < `("${day}`);
+    expect(await sink('patient')).toEqual(until('2024-03-01', await rows(DAILY)));
     now = at('2024-03-02T05:58:00Z');
     await ticks(1, 'patient');
-    expect(await sink('patient')).toEqual(before('2024-03-01', await rows(DAILY)));
+    expect(await sink('patient')).toEqual(until('2024-03-01', await rows(DAILY)));
     now = at('2024-03-02T06:00:00Z');
     await ticks(1, 'patient');
     expect(await sink('patient')).toEqual(await rows(DAILY));
