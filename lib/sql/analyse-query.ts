@@ -30,7 +30,7 @@ import { resolveRelations } from './resolve-relations.ts';
 import { refuseCastWords } from './run-time-words.ts';
 import { invalidQuery, type SourceText } from './source-text.ts';
 import { splice } from './splice.ts';
-import { branchesOf } from './tree.ts';
+import { branchesOf, nodesUnder } from './tree.ts';
 
 /** All that is known of a query before the server has seen what becomes of it. */
 export interface Analysis {
@@ -210,7 +210,10 @@ function hopeless(found: FoundWindow | NoWindow): boolean {
 
 function hintFor(select: SelectStmt): string {
   const whole = 'With an EVAL INTERVAL the whole query is run every so often, and needs no window.';
-  if (select.groupClause !== undefined) return whole;
+  for (const { kind, node } of nodesUnder({ SelectStmt: select })) {
+    if (kind === 'SelectStmt' && (node['groupClause'] !== undefined || node['distinctClause'] !== undefined))
+      return whole;
+  }
   return `A query that does not aggregate is cut by options: WITH (window = '1 hour', time_column = time, key = (id)), where time is a column of a table, passed up as it is. ${whole}`;
 }
 

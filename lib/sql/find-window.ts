@@ -3,7 +3,7 @@ import { columnName, UNNAMED } from './column-name.ts';
 import { type Aggregate, aggregatesOf, keyColumns, type MissingKey } from './group-keys.ts';
 import { sameLabels, type WindowMeaning } from './label.ts';
 import { rowMultiplier } from './multiplied-rows.ts';
-import { type NoWindow, no } from './no-window.ts';
+import { type NoWindow, no, UNKNOWN_STAR } from './no-window.ts';
 import type { PlainGroupItem, QueryModel } from './query-model.ts';
 import { filtersOf, halfFiltered, type ScanFilter } from './scan-filters.ts';
 import { traceWindow, type WindowTrace } from './trace.ts';
@@ -42,7 +42,7 @@ export function findWindow(model: QueryModel, select: SelectStmt, sessionZone: s
   const [leading] = branches;
   for (const branch of branches) {
     if (model.outputs(branch) !== null) continue;
-    return no(startOf(branch.targetList), 'the star stands for columns that are not known here; list the columns');
+    return no(startOf(branch.targetList), UNKNOWN_STAR);
   }
   let first: NoWindow | null = null;
   for (const index of (model.outputs(leading) ?? []).keys()) {

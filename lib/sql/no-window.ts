@@ -9,3 +9,5 @@ export interface NoWindow {
 export function no(location: number, reason: string): NoWindow {
   return { reason, location, hopeless: false };
 }
+
+export const UNKNOWN_STAR = 'the star stands for columns that are not known here; list the columns';

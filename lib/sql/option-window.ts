@@ -8,11 +8,11 @@ import type { WindowSpec } from '../window/window-spec.ts';
 import { branchIdentity, type FoundWindow, type Identity } from './find-window.ts';
 import { aggregatesOf } from './group-keys.ts';
 import { wallReading } from './label.ts';
-import { type NoWindow, no } from './no-window.ts';
-import type { QueryModel } from './query-model.ts';
+import { type NoWindow, no, UNKNOWN_STAR } from './no-window.ts';
+import type { Output, QueryModel } from './query-model.ts';
 import { filtersOf, halfFiltered } from './scan-filters.ts';
 import { traceTime } from './trace.ts';
-import { branchesOf } from './tree.ts';
+import { branchesOf, startOf } from './tree.ts';
 import { calendarSpec } from './window-definition.ts';
 
 /** The options that make windows for a query that computes none. */
@@ -27,7 +27,9 @@ export type WindowOptions = Pick<FlowOptions, 'key' | 'timeZone'> & {
  * `invalid_option`.
  */
 export function optionWindow(model: QueryModel, select: SelectStmt, options: WindowOptions): FoundWindow | NoWindow {
-  const index = columnIndex(model, select, options.timeColumn);
+  const outputs = model.outputs(branchesOf(select)[0]);
+  if (outputs === null) return no(startOf(select), UNKNOWN_STAR);
+  const index = columnIndex(outputs, options.timeColumn);
   const name = JSON.stringify(options.timeColumn);
   const trace = traceTime(model, select, index);
   const [blocked] = [...trace.blockers, ...halfFiltered(model, trace.passed)];
@@ -58,8 +60,7 @@ export function optionWindow(model: QueryModel, select: SelectStmt, options: Win
   };
 }
 
-function columnIndex(model: QueryModel, select: SelectStmt, name: string): number {
-  const outputs = model.outputs(branchesOf(select)[0]) ?? [];
+function columnIndex(outputs: readonly Output[], name: string): number {
   const index = outputs.findIndex((output) => output.name === name);
   if (index !== -1) return index;
   const names = outputs.flatMap((output) => output.name ?? []);

@@ -60,7 +60,9 @@ function literal(node: Node): Constant | null {
     if (arg === undefined || typeName?.typmods !== undefined || typeName?.arrayBounds !== undefined) return null;
     const type = nameParts(typeName?.names).at(-1);
     const inner = literal(arg);
-    return (type === 'text' && inner?.kind === 'text') || inner?.kind === 'null' ? inner : null;
+    return (['text', 'varchar'].includes(type ?? '') && inner?.kind === 'text') || inner?.kind === 'null'
+      ? inner
+      : null;
   }
   if (!('A_Const' in node)) return null;
   const { isnull, sval, ival, boolval } = node.A_Const;

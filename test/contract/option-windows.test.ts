@@ -236,6 +236,12 @@ describe('Options that cannot cut the query', () => {
       { ...OPTIONS, key: ['ts'] },
       /group keys identify its rows already/,
     ],
+    [
+      'SELECT * FROM visits, json_to_record(took) AS more (x int)',
+      OPTIONS,
+      /the star stands for columns/,
+      'invalid_query',
+    ],
     ['SELECT id, day FROM visits', { ...OPTIONS, time_column: 'day', window: '36 hours' }, /whole days/],
     [
       "SELECT date_trunc('hour', ts) AS h, count(*) AS n FROM visits GROUP BY 1",
@@ -266,7 +272,8 @@ describe('Options that cannot cut the query', () => {
   });
 
   it('are what a query without aggregates is told of', async () => {
-    const error = await refusal(compile(QUERY, {}));
-    expect(error.details.hint).toMatch(/WITH \(window = '1 hour', time_column = time, key = \(id\)\)/);
+    const hint = async (query: string) => (await refusal(compile(query, {}))).details.hint;
+    expect(await hint(QUERY)).toMatch(/WITH \(window = '1 hour', time_column = time, key = \(id\)\)/);
+    expect(await hint('SELECT n FROM (SELECT count(*) AS n FROM visits GROUP BY path) AS paths')).not.toMatch(/WITH/);
   });
 });

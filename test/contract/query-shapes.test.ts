@@ -198,7 +198,7 @@ const ACCEPTED: readonly (readonly [query: string, options?: Record<string, unkn
   ],
   // An instant cut in UTC, and a reading of UTC's clock made an instant: one label by two expressions.
   [
-    "SELECT date_trunc('hour', at) AS h, NULL AS kind, count(*) AS n FROM readings GROUP BY 1 UNION ALL SELECT date_bin('1 hour', local, '2000-01-01') AT TIME ZONE 'UTC', 'wall'::text, count(*) FROM archive GROUP BY 1",
+    "SELECT date_trunc('hour', at) AS h, NULL AS kind, count(*) AS n FROM readings GROUP BY 1 UNION ALL SELECT date_bin('1 hour', local, '2000-01-01') AT TIME ZONE 'UTC', 'wall'::varchar, count(*) FROM archive GROUP BY 1",
   ],
   [
     "SELECT d, true AS live, n FROM (SELECT date_trunc('day', at, 'Europe/Berlin') AS d, count(*) AS n FROM readings GROUP BY 1) AS x UNION ALL SELECT * FROM (SELECT date_trunc('day', at, 'europe/berlin') AS d, false AS live, count(*) AS n FROM archive GROUP BY 1) AS y",
@@ -576,4 +576,55 @@ describe('the inputs of a query', () => {
     expect(inputs).toEqual([{ schema: 'public', table: 'readings', alias: null, timeColumn: null }]);
     expect(warnings.join()).not.toMatch(/read whole/);
   });
+});
+
+/** Expressions over an instant, and over UTC's reading of the same instant. */
+const LABELS: readonly string[] = [
+  "date_trunc('day', at)",
+  "date_trunc('day', at, 'UTC')",
+  "date_trunc('day', at, 'Europe/Berlin')",
+  "date_trunc('day', at, 'europe/berlin')",
+  "date_trunc('day', at) AT TIME ZONE 'UTC'",
+  "date_trunc('day', at, 'Europe/Berlin') AT TIME ZONE 'Europe/Berlin'",
+  "date_trunc('day', at AT TIME ZONE 'Europe/Berlin')",
+  "date_trunc('day', at AT TIME ZONE 'Europe/Berlin') AT TIME ZONE 'Europe/Berlin'",
+  "date_trunc('day', at AT TIME ZONE 'Europe/Berlin')::date",
+  "(date_trunc('day', at, 'Europe/Berlin') AT TIME ZONE 'Europe/Berlin')::date",
+  "date_trunc('day', at)::date",
+  "date_trunc('day', at)::timestamp",
+  "date_trunc('day', local)",
+  "date_trunc('day', local)::date",
+  "date_trunc('day', local) AT TIME ZONE 'UTC'",
+  "date_trunc('day', local) AT TIME ZONE 'Europe/Berlin'",
+  "date_trunc('day', local)::timestamptz",
+  "date_trunc('day', local)::date::timestamp",
+  "date_bin('1 day', at, 'epoch')",
+  "date_bin('1 day', local, 'epoch')",
+  "date_bin('1 day', local, '2001-01-01') AT TIME ZONE 'UTC'",
+  "date_bin('1 day', at, '2000-01-01 06:00+00')",
+];
+
+describe.each(['UTC', 'Europe/Berlin', 'America/Havana'])('two window expressions in %s', (time_zone) => {
+  it('are taken for one only where the server gives both the same labels', async () => {
+    let alike = 0;
+    for (const [index, one] of LABELS.entries()) {
+      for (const other of LABELS.slice(index + 1)) {
+        const branch = (label: string, kind: number, table: string) =>
+          `SELECT ${label} AS w, ${kind} AS kind, count(*) AS n FROM ${table} GROUP BY ${label}`;
+        const query = `${branch(one, 1, 'readings')} UNION ALL ${branch(other, 2, 'archive')}`;
+        const accepted = await compile(query, { options: { time_zone } }).then(
+          () => true,
+          () => false,
+        );
+        if (!accepted) continue;
+        alike++;
+        await sql.query(`SET TimeZone = '${time_zone}'`);
+        const { rows } = await sql.query(
+          `SELECT at, ${one} AS one, ${other} AS other FROM readings WHERE isfinite(at) AND ${one} IS DISTINCT FROM ${other}`,
+        );
+        expect(rows, `${one} and ${other}`).toEqual([]);
+      }
+    }
+    expect(alike).toBeGreaterThan(3);
+  }, 60_000);
 });
