@@ -109,6 +109,7 @@ export function inForce(held: FlowState, definition: FlowDefinition, applied: bi
     checkpoints: {},
     lastGridTime: null,
     lookbackAt: null,
+    sinkIdentity: null,
     aside: [],
   } as const;
   return { ...settled, ...rebuilt, ...age };

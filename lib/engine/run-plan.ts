@@ -7,6 +7,7 @@ import { closePlan } from './close-plan.ts';
 import type { EngineDeps } from './deps.ts';
 import { markDownstream } from './downstream.ts';
 import { effectiveDirty } from './effective-dirty.ts';
+import { SINK_DRIFTED } from './heal-sink.ts';
 import { leaseEnd, millisBetween, millisLeft } from './invocation.ts';
 import type { Decision } from './planner.ts';
 import { markEverything, outrunFence } from './restored.ts';
@@ -15,9 +16,9 @@ import { acquire, concludePlan, type PlanFate } from './state.ts';
 import type { TickOutcome, TickRequest } from './tick-request.ts';
 
 /** Refusals that no retry mends: the data or the definition has to change first. */
-const BLOCKING = new Set(['duplicate_sink_key', 'key_too_long']);
+const BLOCKING = new Set(['duplicate_sink_key', 'key_too_long', SINK_DRIFTED]);
 /** A plan of unknown fate is looked into at once; a failed one waits for the clock. */
-const GOES_ON_AT_ONCE = new Set(['outcome_unknown', 'history_diverged']);
+const GOES_ON_AT_ONCE = new Set(['outcome_unknown', 'history_diverged', 'sink_recreated']);
 
 /** Begins the plan under a new epoch, runs it, and commits it or gives its windows back. */
 export async function runPlan(
@@ -42,14 +43,14 @@ export async function runPlan(
       ranges: plan.ranges,
       gridTime: plan.gridTime,
       source: sourceQuestion(definition, begun, plan),
-      sinkIdentity: null,
+      sinkIdentity: begun.sinkIdentity,
       budgetMs: millisLeft(request, asked),
     });
   } catch (error) {
     return concludeFailure(deps, definition, begun, plan, error, asked);
   }
 
-  const { sinkIdentity: _, ...rows } = result;
+  const { sinkIdentity, ...rows } = result;
   const written = rows.inserted + rows.updated + rows.deleted;
   // Before the commit: whatever becomes of this worker, a flow that reads the sink misses nothing that was written to it.
   if (written > 0n) await markDownstream(deps, definition, plan);
@@ -58,7 +59,7 @@ export async function runPlan(
     kind: 'applied',
     rows: written,
     outstanding: effectiveDirty(loaded).unsettled,
-    seen: rows.sourceOldest === null ? {} : { sourceOldest: rows.sourceOldest },
+    seen: { sinkIdentity, ...(rows.sourceOldest === null ? {} : { sourceOldest: rows.sourceOldest }) },
   };
   const next = concludePlan(begun, fate, definition, answered);
   const record = runRecord(plan, asked, answered, { outcome: 'committed', reason: decision.reason, rows });
@@ -82,7 +83,7 @@ async function concludeFailure(
     const reason = await outrunFence(deps, definition, begun, error);
     return { action: 'abandoned', reason, epoch: plan.epoch, more: false };
   }
-  if (error.code === 'history_diverged') await markEverything(deps, flow);
+  if (error.code === 'history_diverged' || error.code === 'sink_recreated') await markEverything(deps, flow);
   const next = concludePlan(begun, fateOf(error, definition, begun, answered), definition, answered);
   const outcome = next.inFlight === null ? 'failed' : 'abandoned';
   const record = runRecord(plan, asked, answered, { outcome, reason: `${error.code}: ${error.message}`, rows: null });
@@ -121,10 +122,12 @@ function fateOf(error: SluiceError, definition: FlowDefinition, begun: FlowState
     case 'source_shrunk': {
       const { oldest = null } = error.details;
       return {
-        kind: 'shrunk',
+        kind: 'outdated',
         change: afterShrinking(definition, begun, oldest === null ? null : instant(oldest), at),
       };
     }
+    case 'sink_recreated':
+      return { kind: 'outdated', change: { sinkIdentity: error.details.identity ?? null, lastError: shown } };
     default:
       return { kind: 'failed', error: shown, blocks: BLOCKING.has(error.code) };
   }

@@ -27,6 +27,7 @@ export const NEW_FLOW_STATE: FlowState = {
   nextDueAt: null,
   lookbackAt: null,
   aside: [],
+  sinkIdentity: null,
   sourceOldest: null,
   frozenBefore: null,
   sourceShrunk: null,
@@ -68,12 +69,12 @@ export type PlanFate =
       readonly kind: 'applied';
       readonly rows: bigint;
       readonly outstanding: readonly ConsumedWindow[];
-      readonly seen: Partial<Pick<FlowState, 'sourceOldest'>>;
+      readonly seen: Partial<Pick<FlowState, 'sourceOldest' | 'sinkIdentity'>>;
     }
   /** Nothing of it was written. */
   | { readonly kind: 'failed'; readonly error: RunError; readonly blocks: boolean }
-  /** Nothing was written, since the source has lost its oldest rows, which `change` says. */
-  | { readonly kind: 'shrunk'; readonly change: Partial<FlowState> }
+  /** Nothing was written, since source or sink are not what the state says, and what they are is `change`. */
+  | { readonly kind: 'outdated'; readonly change: Partial<FlowState> }
   /** The commit was sent and its answer is lost: the next tick asks the fence. */
   | { readonly kind: 'unknown'; readonly error: RunError }
   /** Store and database do not share one history: one of them was restored. */
@@ -122,7 +123,7 @@ export function concludePlan(state: FlowState, fate: PlanFate, definition: FlowD
         nextDueAt: null,
         lastRunAt: now,
       };
-    case 'shrunk':
+    case 'outdated':
       return { ...released, ...fate.change, inFlight: null, nextDueAt: null };
     case 'unknown':
       return { ...released, lastError: fate.error, lastRunAt: now };

@@ -11,7 +11,7 @@ export interface TickRequest {
   readonly trigger: Trigger;
 }
 
-export type TickAction = 'idle' | 'skipped' | 'committed' | 'recovered' | 'failed' | 'abandoned' | 'adopted';
+export type TickAction = 'idle' | 'skipped' | 'committed' | 'recovered' | 'failed' | 'abandoned' | 'adopted' | 'healed';
 
 export interface TickOutcome {
   readonly action: TickAction;

@@ -4,6 +4,7 @@ import type { FlowState, LoadedFlow } from '../store/flow-store.ts';
 import type { Instant } from '../window/instant.ts';
 import { adoptDefinition } from './adopt.ts';
 import type { EngineDeps } from './deps.ts';
+import { healSink, SINK_DRIFTED } from './heal-sink.ts';
 import { LEAST_BUDGET_MS, millisLeft } from './invocation.ts';
 import { lookbackRange } from './lookback.ts';
 import { type Decision, planNext, waitsFor } from './planner.ts';
@@ -55,6 +56,7 @@ async function decide(
   if (millisLeft(request, now) < LEAST_BUDGET_MS) return idle('too little time is left in this invocation');
   if (definition.generation !== state.generation) return adoptDefinition(deps, request, loaded);
   if (state.inFlight !== null) return takeOver(deps, request, definition, loaded, state.inFlight);
+  if (state.blocked?.code === SINK_DRIFTED) return healSink(deps, request, definition, loaded);
   if (state.blocked !== null) return idle(`blocked: ${state.blocked.message}`);
   return runNextPlan(deps, request, definition, loaded, now);
 }

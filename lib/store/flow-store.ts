@@ -95,6 +95,8 @@ export interface FlowState {
   readonly lookbackAt: Instant | null;
   /** Dirty times that no plan takes, because they lie outside of what the flow accepts or are frozen. A normal list. */
   readonly aside: readonly TimeRange[];
+  /** The table that was written last, as its database tells it from others of the same name; null: none yet. */
+  readonly sinkIdentity: string | null;
   /** The oldest time among the source's rows, as of the last plan that asked; null: not known, or there was no row. */
   readonly sourceOldest: Instant | null;
   /** With `on_delete = keep`: windows that start before it are neither recomputed nor removed. */

@@ -45,6 +45,7 @@ const BEFORE = {
   nextDueAt: null,
   lookbackAt: null,
   aside: [],
+  sinkIdentity: null,
   sourceOldest: null,
   frozenBefore: null,
   sourceShrunk: null,

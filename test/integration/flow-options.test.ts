@@ -307,3 +307,75 @@ describe('an eval interval', () => {
     expect((await state('recorded')).next_run).toMatchObject({ at: '2024-03-01T16:45:00.000000Z' });
   });
 });
+
+describe('a sink that is changed behind the back of its flow', () => {
+  const create = `CREATE FLOW daily SINK TO daily AS ${DAILY}`;
+  const changed = async () => {
+    await api.database.query(`INSERT INTO readings VALUES ('2024-02-20 01:00Z', 'a', 777)`);
+    await mark('readings', '2024-02-20T00:00:00Z', '2024-02-21T00:00:00Z');
+    await ticks(2, 'daily');
+  };
+
+  it.each([
+    [
+      'a dropped column',
+      'ALTER TABLE daily DROP COLUMN total',
+      'ALTER TABLE daily ADD COLUMN total bigint',
+      /"total".* is gone/,
+    ],
+    [
+      'a renamed column',
+      'ALTER TABLE daily RENAME total TO sum',
+      'ALTER TABLE daily RENAME sum TO total',
+      /may be "sum" now/,
+    ],
+    [
+      'another type',
+      'ALTER TABLE daily ALTER n TYPE smallint',
+      'ALTER TABLE daily ALTER n TYPE numeric',
+      /"n" was of type bigint/,
+    ],
+    ['another name', 'ALTER TABLE daily RENAME TO weekly', 'ALTER TABLE weekly RENAME TO daily', /weekly/],
+    [
+      'a column that has to be filled',
+      'ALTER TABLE daily ADD COLUMN x int NOT NULL DEFAULT 1; ALTER TABLE daily ALTER x DROP DEFAULT',
+      'ALTER TABLE daily DROP COLUMN x',
+      /"x"/,
+    ],
+  ])(
+    '%s blocks the flow with the difference, keeps its marks, and is over once the sink fits again',
+    async (_, spoil, mend, diff) => {
+      await sql(create);
+      await ticks(4, 'daily');
+      await api.database.query(spoil);
+      await changed();
+      const { blocked, dirty } = await state('daily');
+      expect(blocked).toMatchObject({ code: 'sink_drifted', message: expect.stringMatching(diff) });
+      expect(dirty.ranges).toEqual([['2024-02-20T00:00:00.000000Z', '2024-02-21T00:00:00.000000Z']]);
+      expect(await ticks(1, 'daily')).toEqual(['idle']);
+      await api.database.query(mend);
+      expect(await ticks(1, 'daily')).toEqual(['healed']);
+      await ticks(4, 'daily');
+      expect(await state('daily')).toMatchObject({ blocked: null, dirty: { ranges: [] } });
+      expect(await sink('daily')).toEqual(await rows(DAILY));
+    },
+  );
+
+  it('a table that was made anew is filled from the start, whether or not it was missed meanwhile', async () => {
+    await sql(create);
+    await ticks(4, 'daily');
+    const anew = 'CREATE TABLE again (LIKE daily INCLUDING ALL); DROP TABLE daily; ALTER TABLE again RENAME TO daily';
+    await api.database.query(anew);
+    await changed();
+    await ticks(4, 'daily');
+    expect(await sink('daily')).toEqual(await rows(DAILY));
+    await api.database.query(
+      'ALTER TABLE daily RENAME TO kept; CREATE TABLE copy (LIKE kept INCLUDING ALL); DROP TABLE kept',
+    );
+    await changed();
+    expect((await state('daily')).blocked.code).toBe('sink_drifted');
+    await api.database.query('ALTER TABLE copy RENAME TO daily');
+    await ticks(6, 'daily');
+    expect(await sink('daily')).toEqual(await rows(DAILY));
+  });
+});

@@ -112,6 +112,7 @@ export const flowState = record<FlowState>({
   nextDueAt: optional(instant),
   lookbackAt: optional(instant),
   aside: withDefault(list(range), []),
+  sinkIdentity: optional(text),
   sourceOldest: optional(instant),
   frozenBefore: optional(instant),
   sourceShrunk: optional(record<SourceShrunk>({ from: instant, to: nullable(instant), at: instant })),

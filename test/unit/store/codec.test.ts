@@ -53,6 +53,7 @@ const states: fc.Arbitrary<FlowState> = fc.record({
   nextDueAt: nullable(instants),
   lookbackAt: nullable(instants),
   aside: fc.array(range, { maxLength: 3 }),
+  sinkIdentity: nullable(text),
   sourceOldest: nullable(instants),
   frozenBefore: nullable(instants),
   sourceShrunk: nullable(fc.record({ from: instants, to: nullable(instants), at: instants })),
