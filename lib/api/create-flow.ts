@@ -6,7 +6,7 @@ import { withoutPosition } from '../flow/text-position.ts';
 import { compileFlow, type FlowDraft } from '../sql/compile-flow.ts';
 import type { QueryInput } from '../sql/inputs.ts';
 import type { Call, Outcome } from './route.ts';
-import { flowView, inputsView, storedInputs } from './views.ts';
+import { flowView, inputsView, renamedView, storedInputs } from './views.ts';
 
 /** A flow that has been analysed and not been brought into force. */
 export interface Prepared {
@@ -72,6 +72,7 @@ async function answer(
       outcome,
       flow: flowView(definition),
       inputs: inputsView(inputs),
+      renamed: renamedView(definition),
       rebuild,
       rebuild_reason: reason,
       warnings: [...warnings],

@@ -7,12 +7,13 @@ import { type Refresh, wouldRefresh } from '../engine/refresh.ts';
 import type { FlowDefinition, TableName } from '../flow/definition.ts';
 import type { FlowChange } from '../flow/flow-change.ts';
 import type { FlowInput } from '../flow/flow-input.ts';
+import { sinkNames } from '../flow/sink-names.ts';
 import type { TimeRange } from '../window/time-range.ts';
 import { altered, compiledInput, type Prepared } from './create-flow.ts';
 import { someReaders } from './mark-readers.ts';
 import type { dryRunAnswer } from './response-schemas.ts';
 import type { Call, Outcome } from './route.ts';
-import { inputsView, rangeView, storedInputs } from './views.ts';
+import { inputsView, rangeView, renamedView, storedInputs } from './views.ts';
 
 // Calls that were asked what they would do: they read, write nothing, and refuse what the call itself would refuse at once.
 
@@ -131,6 +132,7 @@ function flowOf(
       count: countWindows(compiled.window?.spec ?? null, ranges)?.toString() ?? null,
     },
     inputs: inputsView(storedInputs(compiled)),
+    renamed: renamedView(definition),
     statements: [],
     rows_estimate: null,
     would_delete: null,
@@ -138,7 +140,7 @@ function flowOf(
 }
 
 function foreseenView(
-  { compiled }: Pick<FlowDefinition, 'compiled'>,
+  definition: Pick<FlowDefinition, 'compiled' | 'sinkColumns'>,
   { statements, rows, surplus }: Foreseen,
 ): Pick<FlowDryRun, 'statements' | 'rows_estimate' | 'would_delete'> {
   return {
@@ -146,7 +148,7 @@ function foreseenView(
     rows_estimate: rows?.toString() ?? null,
     would_delete: surplus && {
       count: surplus.count.toString(),
-      columns: [...compiled.keys],
+      columns: sinkNames(definition, definition.compiled.keys),
       keys: surplus.keys.map((values) => [...values]),
     },
   };

@@ -80,12 +80,17 @@ export const flowAnswer = answer(
   }),
 );
 
+const renamed = z
+  .array(z.strictObject({ from: z.string(), to: z.string() }))
+  .describe('Columns of the query that an existing sink takes by their place, under another name.');
+
 export const createdAnswer = answer(
   'CreatedFlow',
   z.strictObject({
     outcome: z.enum(['created', 'replaced', 'altered', 'exists']),
     flow: flowAnswer,
     inputs,
+    renamed,
     rebuild: z.boolean().describe('Every window is dirty now, so that the sink is computed anew.'),
     rebuild_reason: z.string().describe('Why it is, or why it is not.'),
     warnings: z.array(z.string()).describe('What the flow will not do, or does otherwise than might be expected.'),
@@ -167,6 +172,7 @@ export const dryRunAnswer = answer(
               'What would become dirty; of a flow that is dropped, paused or resumed, what is dirty and would be forgotten, wait or run.',
             ),
           inputs,
+          renamed,
           statements: z
             .array(z.string())
             .describe('Those that would create the sink, and the one that would write the first plan.'),

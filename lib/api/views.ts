@@ -167,3 +167,11 @@ function errorView({ code, message, at }: RunError): { code: string; message: st
 function formatOptional(t: Instant | null): string | null {
   return t === null ? null : formatInstant(t);
 }
+
+/** Columns of the query that an existing sink takes by their place, under another name. */
+export function renamedView({ compiled, sinkColumns }: Pick<FlowDefinition, 'compiled' | 'sinkColumns'>) {
+  return compiled.columns.flatMap((from, index) => {
+    const to = sinkColumns[index]?.name ?? from;
+    return to === from ? [] : [{ from, to }];
+  });
+}

@@ -39,6 +39,8 @@ export interface FunctionFamily {
 }
 
 export interface QueryColumn extends SinkColumn {
+  /** The type that a domain is made of; null where the type is no domain. */
+  readonly domainOf: string | null;
   /** False where the type has no default btree operator class, so that the column cannot be part of a key. */
   readonly indexable: boolean;
 }

@@ -1,8 +1,8 @@
 import { SluiceError } from '../errors.ts';
 import type { FlowDefinition, TableName } from '../flow/definition.ts';
+import { sinkNames } from '../flow/sink-names.ts';
 import { holdsEvery } from '../flow/type-pairs.ts';
 import type { SinkTable } from './frontend.ts';
-import { sinkNames } from './sink-names.ts';
 
 type Expected = Pick<FlowDefinition, 'sink' | 'compiled' | 'sinkColumns' | 'updateAt' | 'placeholder'>;
 

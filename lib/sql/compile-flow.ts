@@ -16,7 +16,7 @@ import { checkColumns, checkOutputNames, MAX_KEYS } from './output-columns.ts';
 import type { Output } from './query-model.ts';
 import { rowKey } from './row-key.ts';
 import { refuseComparedWords } from './run-time-words.ts';
-import { checkSinkTable, fillsUpdateAt } from './sink-match.ts';
+import { matchSink, newSink } from './sink-match.ts';
 import { invalidQuery } from './source-text.ts';
 import { cutAtHoles, splice } from './splice.ts';
 import { branchesOf } from './tree.ts';
@@ -72,8 +72,7 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
   const columns = await describeTemplate(template, plain, input.options.timeZone, frontend);
   await refuseComparedWords(analysis, input.options.timeZone, frontend);
   const sink = await frontend.describeSink(input.sink);
-  const updateAt = fillsUpdateAt(sink, columns);
-  checkColumns(source, columns, outputs, updateAt);
+  checkColumns(source, columns, outputs);
 
   const compiledWindow = window === null ? null : windowOf(analysis, columns);
   const history = historyOf(analysis, columns);
@@ -81,7 +80,7 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
   const label = compiledWindow?.column ?? null;
   const keys = rowKey(known, input.options.key, columns, history?.column ?? null, label);
   if (compiledWindow === null && history === null) checkKeep(input, keys);
-  if (sink !== null) checkSinkTable(sink, columns, keys);
+  const { sinkColumns, updateAt, placeholder } = sink === null ? newSink(columns) : matchSink(sink, columns, keys);
   const inputs = inputsOf(analysis);
   const compiled: CompiledQuery = {
     compiler: COMPILER_VERSION,
@@ -93,7 +92,6 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
     history,
   };
   const { name, query, comment, expireAfter, evalInterval, options } = input;
-  const sinkColumns = columns.map((column) => ({ name: column.name, type: column.type }));
   const draft: FlowDraft = {
     name,
     sink: input.sink,
@@ -105,7 +103,7 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
     compiled,
     sinkColumns,
     updateAt,
-    placeholder: false,
+    placeholder,
   };
   const warnings = [
     ...analysis.warnings,

@@ -40,10 +40,10 @@ export function checkColumns(
   source: SourceText,
   columns: readonly QueryColumn[],
   outputs: readonly Output[] | null,
-  updateAt: boolean,
 ): void {
   if (columns.length === 0) throw invalidQuery(source, 0, 'the query has no columns; select at least one');
-  if (columns.length + (updateAt ? 1 : 0) > MAX_COLUMNS) {
+  const updateAt = columns.some(({ name }) => name === 'update_at') ? 0 : 1;
+  if (columns.length + updateAt > MAX_COLUMNS) {
     throw invalidQuery(
       source,
       0,

@@ -56,6 +56,7 @@ async function describeTable(connection: Connection): Promise<readonly QueryColu
   const [answer] = await connection.send({
     limitMs: QUESTION_MS,
     text: `SELECT a.attname, format_type(a.atttypid, a.atttypmod) AS type,
+(SELECT format_type(t.typbasetype, t.typtypmod) FROM pg_type AS t WHERE t.oid = a.atttypid AND t.typtype = 'd') AS base,
 EXISTS (SELECT 1 FROM pg_opclass AS o JOIN pg_am AS m ON m.oid = o.opcmethod AND m.amname = 'btree'
 WHERE o.opcdefault AND o.opcintype = a.atttypid) AS direct
 FROM pg_attribute AS a WHERE a.attrelid = '${TABLE}'::regclass AND a.attnum > 0 ORDER BY a.attnum`,
@@ -65,6 +66,7 @@ FROM pg_attribute AS a WHERE a.attrelid = '${TABLE}'::regclass AND a.attnum > 0 
     columns.push({
       name: row['attname'] ?? '',
       type: row['type'] ?? '',
+      domainOf: row['base'] ?? null,
       indexable: row['direct'] === 't' || (await isOrderable(connection, row)),
     });
   }

@@ -1,9 +1,9 @@
 import { SluiceError } from '../../errors.ts';
 import type { CompiledQuery, CompiledSource, CompiledWindow, FlowDefinition } from '../../flow/definition.ts';
+import { sinkNames } from '../../flow/sink-names.ts';
 import { DAY, INSTANT_MAX, INSTANT_MIN, type Instant, instant, type Micros } from '../../window/instant.ts';
 import { ALL_TIME, type TimeRange } from '../../window/time-range.ts';
 import type { FirstAndLast, Surveyed } from '../frontend.ts';
-import { sinkNames } from '../sink-names.ts';
 import { ask, questionSettings } from './ask.ts';
 import type { Connections, Row } from './connections.ts';
 import { labelAt, timeFilter } from './query-text.ts';

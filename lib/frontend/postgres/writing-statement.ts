@@ -1,7 +1,7 @@
 import { SluiceError } from '../../errors.ts';
 import type { CompiledHistory } from '../../flow/definition.ts';
+import { sinkNames } from '../../flow/sink-names.ts';
 import type { PlanText } from '../frontend.ts';
-import { sinkNames } from '../sink-names.ts';
 import { type FlowKey, recordApplied } from './applied-table.ts';
 import {
   boundsTable,

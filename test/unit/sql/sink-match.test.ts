@@ -1,68 +1,174 @@
 import { describe, expect, it } from 'vitest';
-import type { SinkTable } from '../../../lib/frontend/frontend.ts';
-import { sinkProblems } from '../../../lib/sql/sink-match.ts';
+import type { SluiceError } from '../../../lib/errors.ts';
+import type { QueryColumn, SinkTable, SinkTableColumn } from '../../../lib/frontend/frontend.ts';
+import { matchSink, newSink } from '../../../lib/sql/sink-match.ts';
 
-const QUERY = [
-  { name: 'hour', type: 'timestamp with time zone' },
-  { name: 'Kind', type: 'text' },
-  { name: 'mean', type: 'numeric(10,2)' },
-];
-const KEYS = ['hour', 'Kind'];
-
-const column = (name: string, type: string, notNull = false, hasDefault = false) => ({
+const TIMESTAMPTZ = 'timestamp with time zone';
+const output = (name: string, type: string, domainOf: string | null = null): QueryColumn => ({
   name,
   type,
-  notNull,
-  hasDefault,
+  domainOf,
+  indexable: true,
+});
+const QUERY = [output('hour', TIMESTAMPTZ), output('Kind', 'text'), output('mean', 'numeric(10,2)')];
+const KEYS = ['hour', 'Kind'];
+
+const column = (name: string, type: string, more: Partial<SinkTableColumn> = {}): SinkTableColumn => ({
+  name,
+  type,
+  notNull: false,
+  hasDefault: false,
   generated: false,
+  ...more,
 });
 
-function sink(changes: Partial<SinkTable> = {}): SinkTable {
-  return {
-    schema: 'public',
-    table: 'sink',
-    identity: '1',
-    columns: QUERY.map(({ name, type }) => column(name, type)),
-    uniqueKeys: [KEYS],
-    ...changes,
-  };
+function sink(columns: readonly SinkTableColumn[], uniqueKeys: readonly (readonly string[])[] = [KEYS]): SinkTable {
+  return { schema: 'public', table: 'sink', identity: '1', columns, uniqueKeys };
+}
+
+const names = (match: { sinkColumns: readonly { name: string }[] }) => match.sinkColumns.map(({ name }) => name);
+
+/** What does not fit, and the message. */
+function refusal(table: SinkTable, query: readonly QueryColumn[] = QUERY, keys: readonly string[] = KEYS) {
+  try {
+    matchSink(table, query, keys);
+  } catch (error) {
+    const { code, message, details } = error as SluiceError;
+    expect(code).toBe('sink_mismatch');
+    return { message, problems: details.problems };
+  }
+  throw new Error('it fits');
 }
 
 describe('an existing sink', () => {
   it('fits with the same columns and key, in any order', () => {
-    const columns = sink().columns.toReversed();
-    expect(sinkProblems(sink({ columns, uniqueKeys: [['x'], ['Kind', 'hour']] }), QUERY, KEYS)).toEqual([]);
+    const columns = QUERY.map(({ name, type }) => column(name, type)).toReversed();
+    const match = matchSink(sink(columns, [['x'], ['Kind', 'hour']]), QUERY, KEYS);
+    expect(match).toEqual({
+      sinkColumns: QUERY.map(({ name, type }) => ({ name, type })),
+      updateAt: false,
+      placeholder: false,
+    });
   });
 
-  it('fits with further columns that fill themselves, and with an unlimited type', () => {
+  it('fits with further columns that fill themselves, and with a wider type, which is kept', () => {
     const columns = [
-      column('hour', 'timestamp with time zone'),
+      column('hour', TIMESTAMPTZ),
       column('Kind', 'text'),
       column('mean', 'numeric'),
-      column('update_at', 'timestamp with time zone', true),
+      column('update_at', 'timestamp(3) without time zone', { notNull: true }),
+      column('__ts_placeholder', 'timestamp(3) without time zone', { notNull: true }),
       column('note', 'text'),
-      column('id', 'bigint', true, true),
+      column('id', 'bigint', { notNull: true, hasDefault: true }),
+      column('twice', 'numeric', { notNull: true, hasDefault: true, generated: true }),
     ];
-    expect(sinkProblems(sink({ columns }), QUERY, KEYS)).toEqual([]);
+    const match = matchSink(sink(columns), QUERY, KEYS);
+    expect(match).toMatchObject({ updateAt: true, placeholder: true });
+    expect(match.sinkColumns[2]).toEqual({ name: 'mean', type: 'numeric' });
   });
 
-  it('is told everything that does not fit at once', () => {
+  it('takes update_at and the placeholder from the query where it gives them', () => {
+    const own = [...QUERY, output('update_at', 'bigint'), output('__ts_placeholder', TIMESTAMPTZ)];
+    const match = matchSink(sink(own.map(({ name, type }) => column(name, type))), own, KEYS);
+    expect(match).toMatchObject({ updateAt: false, placeholder: false });
+    expect(newSink(own)).toMatchObject({ updateAt: false });
+    expect(newSink(QUERY)).toMatchObject({ updateAt: true, placeholder: false });
+  });
+
+  it('does not fill a column of those names that holds no time', () => {
+    const columns = [
+      ...QUERY.map(({ name, type }) => column(name, type)),
+      column('update_at', 'text', { notNull: true }),
+    ];
+    expect(refusal(sink(columns)).problems).toEqual([
+      'column "update_at" is not in the query and takes neither NULL nor a default',
+    ]);
+  });
+
+  it('is told everything that does not fit at once, with what both have', () => {
     const columns = [
       column('hour', 'timestamp without time zone'),
+      column('owner', 'text', { notNull: true }),
       column('kind', 'text'),
       column('mean', 'double precision'),
-      column('owner', 'text', true),
     ];
-    expect(sinkProblems(sink({ columns, uniqueKeys: [['hour']] }), QUERY, KEYS)).toEqual([
-      'column "hour" is of type timestamp without time zone, the query gives timestamp with time zone',
+    const { message, problems } = refusal(sink(columns, [['hour']]));
+    expect(problems).toEqual([
+      `column "hour" is of type timestamp without time zone, which does not hold every ${TIMESTAMPTZ} that the query gives`,
       'column "Kind" of type text is missing',
-      'column "mean" is of type double precision, the query gives numeric(10,2)',
+      'column "mean" is of type double precision, which does not hold every numeric(10,2) that the query gives',
       'column "owner" is not in the query and takes neither NULL nor a default',
       'it has no unique index NULLS NOT DISTINCT on exactly ("hour", "Kind")',
+    ]);
+    expect(message).toContain(`The query gives ("hour" ${TIMESTAMPTZ}, "Kind" text, "mean" numeric(10,2))`);
+    expect(message).toContain('in the query alone: "Kind", in the table alone: "owner", "kind"');
+  });
+
+  it('refuses a column that only the database writes', () => {
+    const columns = QUERY.map(({ name, type }) => column(name, type, { generated: name === 'mean' }));
+    expect(refusal(sink(columns)).problems).toEqual([
+      'column "mean" is generated by the database and cannot be written',
     ]);
   });
 
   it('needs no key for a query without one', () => {
-    expect(sinkProblems(sink({ uniqueKeys: [] }), QUERY, [])).toEqual([]);
+    expect(
+      names(
+        matchSink(
+          sink(
+            QUERY.map(({ name, type }) => column(name, type)),
+            [],
+          ),
+          QUERY,
+          [],
+        ),
+      ),
+    ).toHaveLength(3);
+  });
+
+  it('takes a domain of the query by the type that it is made of, not the other way round', () => {
+    const query = [output('a', 'public.small', 'smallint')];
+    expect(names(matchSink(sink([column('a', 'integer')]), query, []))).toEqual(['a']);
+    expect(names(matchSink(sink([column('a', 'public.small')]), query, []))).toEqual(['a']);
+    expect(refusal(sink([column('a', 'public.small')]), [output('a', 'smallint')], []).problems).toHaveLength(1);
+  });
+});
+
+describe('a sink with other names', () => {
+  const a = output('a', 'integer');
+  const b = output('b', 'integer');
+
+  it('takes a column by its place, keys too', () => {
+    const table = sink(
+      [column('hour', TIMESTAMPTZ), column('kind', 'text'), column('mean', 'numeric')],
+      [['hour', 'kind']],
+    );
+    expect(names(matchSink(table, QUERY, KEYS))).toEqual(['hour', 'kind', 'mean']);
+  });
+
+  it('counts neither what Sluice fills nor what the database generates', () => {
+    const table = sink([
+      column('id', 'bigint', { hasDefault: true, generated: true }),
+      column('update_at', TIMESTAMPTZ),
+      column('a', 'integer'),
+      column('c', 'bigint'),
+      column('__ts_placeholder', TIMESTAMPTZ),
+    ]);
+    expect(names(matchSink(table, [a, b], []))).toEqual(['a', 'c']);
+  });
+
+  it.each([
+    ['at another place', ['c', 'a'], [a, b]],
+    ['where the counts differ', ['a', 'c', 'd'], [a, b]],
+    ['that is taken by its own name', ['a', 'c'], [output('x', 'integer'), a]],
+  ])('does not take a column %s', (_, own, query) => {
+    const columns = own.map((name) => column(name, 'integer'));
+    expect(refusal(sink(columns), query, []).problems?.[0]).toContain('is missing');
+  });
+
+  it('takes no column whose type does not hold the values', () => {
+    expect(refusal(sink([column('a', 'integer'), column('c', 'text')]), [a, b], []).problems).toEqual([
+      'column "c" is of type text, which does not hold every integer that the query gives',
+    ]);
   });
 });

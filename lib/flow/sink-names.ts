@@ -1,5 +1,5 @@
 import { SluiceError } from '../errors.ts';
-import type { FlowDefinition } from '../flow/definition.ts';
+import type { FlowDefinition } from './definition.ts';
 
 /** The sink's columns that take these columns of the query. */
 export function sinkNames(
