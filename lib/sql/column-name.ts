@@ -1,5 +1,5 @@
 import type { Node } from 'libpg-query';
-import { isObject, nameParts, type TreeObject } from './tree.ts';
+import { isObject, nameParts, STAR, type TreeObject } from './tree.ts';
 
 /** PostgreSQL's name for a column that has none. */
 export const UNNAMED = '?column?';
@@ -101,7 +101,7 @@ function figureSubLink(node: TreeObject): Figured {
 
 /** The last part that is a name: subscripts and stars are passed over, as PostgreSQL does. */
 function lastName(parts: unknown): Figured | null {
-  const names = nameParts(parts as Node[]).filter((part) => part !== '' && part !== '*');
+  const names = nameParts(parts as Node[]).filter((part) => part !== '' && part !== STAR);
   const last = names.at(-1);
   return last === undefined ? null : strong(last);
 }

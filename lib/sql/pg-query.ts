@@ -60,11 +60,16 @@ function scan(module: PgQueryModule, sql: string): readonly ScanToken[] {
   return withText(module, sql, (text) => {
     const result = module._wasm_scan(text);
     try {
-      return JSON.parse(module.UTF8ToString(result)).tokens;
+      return JSON.parse(escapeControls(module.UTF8ToString(result))).tokens;
     } finally {
       module._wasm_free_string(result);
     }
   });
+}
+
+/** The scanner leaves most control characters of a token as they are, and JSON has no place for them. They stand nowhere else. */
+function escapeControls(json: string): string {
+  return json.replace(/\p{Cc}/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function withText<T>(module: PgQueryModule, sql: string, use: (pointer: number) => T): T {

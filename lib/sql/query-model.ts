@@ -5,7 +5,7 @@ import { buildFromTree, type ColumnSource, type FromTree, type VisibleColumn, vi
 import { groupingSets } from './grouping-sets.ts';
 import { type Found, lookUp, SYSTEM_COLUMNS } from './lookup.ts';
 import type { References } from './references.ts';
-import { isObject, isSetOperation, nameParts, withoutPositions } from './tree.ts';
+import { isObject, isSetOperation, nameParts, STAR, withoutPositions } from './tree.ts';
 
 /** One output column of a plain SELECT: an expression of its own, or a column that a star stands for. */
 export interface Output {
@@ -134,7 +134,7 @@ export function createQueryModel(
    */
   function outputNamed(select: SelectStmt, reference: ColumnRef): number | null {
     const [name, more] = nameParts(reference.fields);
-    if (name === undefined || name === '*' || more !== undefined || SYSTEM_COLUMNS.includes(name)) return null;
+    if (name === undefined || name === STAR || more !== undefined || SYSTEM_COLUMNS.includes(name)) return null;
     if (lookUp(from(select), null, name).found.length > 0) return null;
     const index = outputs(select)?.findIndex((output) => output.name === name) ?? -1;
     return index === -1 ? null : index;
@@ -198,7 +198,7 @@ export function createQueryModel(
 function findColumn(trees: readonly FromTree[], reference: ColumnRef): Found {
   const parts = nameParts(reference.fields);
   const [first, second, third] = parts;
-  if (first === undefined || parts.includes('*')) return { found: [], certain: false };
+  if (first === undefined || parts.includes(STAR)) return { found: [], certain: false };
   if (second === undefined) return lookUp(trees, null, first);
   if (third === undefined) return lookUp(trees, first, second);
   const { found, certain } = lookUp(trees, second, third);
@@ -214,7 +214,7 @@ function isTableOf(source: ColumnSource, schema: string): boolean {
 
 function outputsOf(trees: readonly FromTree[], target: ResTarget): Output[] | null {
   const node = target.val;
-  if (node === undefined || ('A_Indirection' in node && nameParts(node.A_Indirection.indirection).includes('*')))
+  if (node === undefined || ('A_Indirection' in node && nameParts(node.A_Indirection.indirection).includes(STAR)))
     return null;
   const location = target.location ?? 0;
   const qualifier = 'ColumnRef' in node ? starQualifier(node.ColumnRef) : undefined;
@@ -228,7 +228,7 @@ function outputsOf(trees: readonly FromTree[], target: ResTarget): Output[] | nu
 /** null: a plain star; undefined: no star. */
 function starQualifier(reference: ColumnRef): readonly string[] | undefined {
   const parts = nameParts(reference.fields);
-  return parts.at(-1) === '*' ? parts.slice(0, -1) : undefined;
+  return parts.at(-1) === STAR ? parts.slice(0, -1) : undefined;
 }
 
 function starColumns(trees: readonly FromTree[], qualifier: readonly string[]): readonly VisibleColumn[] | null {

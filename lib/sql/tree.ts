@@ -60,11 +60,14 @@ export function withoutPositions(value: unknown): unknown {
   );
 }
 
-/** The text of each part of a list of `String` nodes; a star counts as `*`. */
+/** Stands for a star in a list of names. No name holds NUL, and one may well be `*`. */
+export const STAR = '\0*';
+
+/** The text of each part of a list of `String` nodes; a star counts as {@link STAR}. */
 export function nameParts(list: readonly Node[] | undefined): string[] {
   return (list ?? []).map((node) => {
     if ('String' in node) return node.String.sval ?? '';
-    return 'A_Star' in node ? '*' : '';
+    return 'A_Star' in node ? STAR : '';
   });
 }
 

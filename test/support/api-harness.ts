@@ -11,7 +11,8 @@ import { httpApiEvent } from '../../lib/local/http-event.ts';
 import { lambdaContext } from '../../lib/local/lambda-context.ts';
 import { createLocalClock } from '../../lib/schedule/local-clock.ts';
 import { createDynamoStore } from '../../lib/store/dynamodb/dynamo-store.ts';
-import { createLogger } from '../../lib/telemetry/logger.ts';
+import { engineLog } from '../../lib/telemetry/engine-log.ts';
+import { createLogger, type Logger } from '../../lib/telemetry/logger.ts';
 import { fromEpochMillis, type Instant } from '../../lib/window/instant.ts';
 import { createTestDatabase } from './database.ts';
 import { createTestTable } from './dynamo-table.ts';
@@ -56,12 +57,14 @@ export interface ApiHarness {
  * The handlers that are deployed, over a real PostgreSQL and dynalite. Ticks come when somebody asks for one, and never by
  * themselves. The clock stands still unless it is moved.
  */
-export async function openApiHarness(now: () => Instant = () => fromEpochMillis(Date.now())): Promise<ApiHarness> {
+export async function openApiHarness(
+  now: () => Instant = () => fromEpochMillis(Date.now()),
+  log: Logger = createLogger({ level: 'silent' }),
+): Promise<ApiHarness> {
   const [table, testDatabase] = await Promise.all([createTestTable(), createTestDatabase()]);
   const database = new pg.Client({ connectionString: testDatabase.url });
   await database.connect();
   const frontend = createPostgresFrontend({ connection: testDatabase.url, namespace: table.tableName });
-  const log = createLogger({ level: 'silent' });
   let running = 0;
   let held = Promise.withResolvers<void>();
   held.resolve();
@@ -94,7 +97,7 @@ export async function openApiHarness(now: () => Instant = () => fromEpochMillis(
     schedule: clock,
     clock: now,
     wait: (ms) => wait(ms),
-    log: () => undefined,
+    log: engineLog(log),
   };
   const tick = createTickHandler({ engine, log });
   const api = createApiHandler({ engine, log });
