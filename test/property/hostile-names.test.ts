@@ -223,6 +223,49 @@ describe('hostile names and texts over PostgreSQL and DynamoDB', () => {
     await fc.assert(fc.asyncProperty(sample, liveAndVanish), { numRuns: RUNS, seed: SEED, endOnFailure: true });
     expect(lines.filter((line) => line.includes('"action"')).length).toBeGreaterThan(RUNS);
   });
+
+  describe('names that cannot be', () => {
+    const query = "SELECT date_trunc('hour', now()) AS hour";
+    it.each<[string, string, RegExp]>([
+      ['NUL', 'a\0b', /NUL/],
+      ['64 bytes', 'x'.repeat(64), /64 bytes long/],
+      ['64 bytes of fewer characters', '😀'.repeat(16), /64 bytes long/],
+      ['nothing', '', /empty/],
+      ['half a character', 'a\ud83d', /surrogate/],
+    ])('are refused, and nothing is changed: %s', async (_, name, says) => {
+      const before = [await world(), await api.stored()];
+      const it = identifier(name);
+      for (const statement of [
+        `CREATE FLOW ${it} SINK TO s AS ${query}`,
+        `CREATE FLOW f SINK TO ${it} AS ${query}`,
+        `CREATE FLOW f SINK TO ${it}.s AS ${query}`,
+        `DROP FLOW ${it}`,
+      ]) {
+        expect((await sql(400, statement)).body.error.message, statement).toMatch(says);
+      }
+      await api.quiet();
+      expect([await world(), await api.stored()]).toEqual(before);
+    });
+  });
+
+  describe('the suite itself', () => {
+    it('notices a name that is quoted without care', async () => {
+      const before = await world();
+      await api.database.query(`SELECT 1 AS "${'x"; DROP TABLE canary; --'}"`);
+      expect(await world()).not.toEqual(before);
+      await plantCanary();
+      await api.database.query(`SELECT 1 AS ${identifier('x"; DROP TABLE canary; --')}`);
+      expect(await world()).toEqual(before);
+    });
+
+    it('notices a changed row of the canary', async () => {
+      const before = await world();
+      await api.database.query("UPDATE canary SET song = 'other' WHERE id = 3");
+      expect(await world()).not.toEqual(before);
+      await api.database.query("UPDATE canary SET song = 'song 3' WHERE id = 3");
+      expect(await world()).toEqual(before);
+    });
+  });
 });
 
 function timeAt(minute: number): string {
