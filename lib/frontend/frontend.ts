@@ -101,6 +101,14 @@ export interface SurplusRows {
   readonly keys: readonly (readonly (string | null)[])[];
 }
 
+/** Quoted SQL text. */
+export interface MissingIndex {
+  readonly table: string;
+  readonly column: string;
+  /** Would create it. */
+  readonly statement: string;
+}
+
 /** A sink that is to be created. */
 export type NewSink = Pick<FlowDefinition, 'sink' | 'compiled' | 'options' | 'comment'>;
 
@@ -136,6 +144,8 @@ export interface Frontend {
   /** What `createSink` would run. */
   sinkStatements(definition: NewSink): readonly string[];
   dropSink(sink: TableName): Promise<void>;
+  /** Tables whose rows of a window cannot be found by an index or left out by partition, as the server would plan them. */
+  missingIndex(definition: Pick<FlowDefinition, 'compiled' | 'options'>): Promise<readonly MissingIndex[]>;
   /** Whether rows exist whose time is NULL or infinite, which belong to no window. null: a bounded search did not tell. */
   hasUnwindowedRows(definition: Pick<FlowDefinition, 'compiled' | 'options'>): Promise<boolean | null>;
   /**

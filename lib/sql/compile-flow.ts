@@ -111,6 +111,7 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
     ...(window === null ? [] : readingWarnings(inputs, input.options.onDimensionChange)),
     ...joiningWarnings(analysis),
     ...combinationWarnings(draft),
+    ...(await unindexed(draft, frontend)),
     ...(await unwindowed(draft, frontend)),
   ];
   return { draft, inputs, warnings, sinkExists: sink !== null };
@@ -199,6 +200,14 @@ function recordingWarnings({ recording }: Analysis, { history }: CompiledQuery):
 function joiningWarnings({ window }: Analysis): string[] {
   if (window?.joinedAbove !== true) return [];
   return ['Tables are joined to the grouped rows: should one group meet two of their rows, the flow is blocked.'];
+}
+
+async function unindexed(draft: FlowDraft, frontend: Frontend): Promise<string[]> {
+  const missing = await frontend.missingIndex(draft);
+  return missing.map(
+    ({ table, statement }) =>
+      `No index finds the rows of a window in ${table}: each plan reads the table. Create one: ${statement}`,
+  );
 }
 
 async function unwindowed({ compiled, options }: FlowDraft, frontend: Frontend): Promise<string[]> {

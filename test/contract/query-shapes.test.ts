@@ -29,7 +29,7 @@ beforeAll(async () => {
     CREATE VIEW recent AS SELECT at, device, value FROM readings WHERE value > 10;
     CREATE TABLE parts (at timestamptz NOT NULL, device text) PARTITION BY RANGE (at);
     CREATE TABLE parts_a PARTITION OF parts FOR VALUES FROM ('2021-01-01') TO ('2021-07-01');
-    CREATE TABLE parts_b PARTITION OF parts DEFAULT;
+    CREATE TABLE parts_b PARTITION OF parts DEFAULT; CREATE INDEX ON parts (at);
     CREATE TABLE "Odd ""Näme"" $$ --" ("Zeit ü" timestamptz, "select" text);
     INSERT INTO devices VALUES ('d0', 'north'), ('d1', 'south'), ('d2', NULL), (NULL, 'nowhere');
     INSERT INTO readings SELECT t, CASE WHEN n % 7 = 0 THEN NULL ELSE 'd' || n % 5 END, n % 23, t AT TIME ZONE 'UTC', (t AT TIME ZONE 'UTC')::date

@@ -94,6 +94,7 @@ describe('dry runs', () => {
   beforeAll(async () => {
     api = await openApiHarness();
     await api.database.query(`CREATE TABLE trips (at timestamptz NOT NULL, city text, fare numeric(10,2));
+      CREATE INDEX ON trips (at);
       INSERT INTO trips VALUES ('2024-02-28 23:15Z', 'Ulm', 1.50), ('2024-03-01 01:00Z', 'Bonn', 2);
       CREATE TABLE filled (day timestamptz, city text, trips bigint, UNIQUE NULLS NOT DISTINCT (day, city));
       INSERT INTO filled VALUES ('2024-02-29Z', 'Ulm', 7)`);

@@ -11,7 +11,9 @@ describe('changing flows over PostgreSQL and DynamoDB', () => {
   let api: ApiHarness;
   beforeAll(async () => {
     api = await openApiHarness();
-    await api.database.query('CREATE TABLE trips (at timestamptz NOT NULL, city text, fare numeric(10,2))');
+    await api.database.query(
+      'CREATE TABLE trips (at timestamptz NOT NULL, city text, fare numeric(10,2)); CREATE INDEX ON trips (at)',
+    );
     await api.database.query(`INSERT INTO trips VALUES ('2024-02-29 23:15Z', 'Ulm', 1.50)`);
   });
   afterAll(() => api.close());

@@ -10,7 +10,9 @@ describe('the API over PostgreSQL and DynamoDB', () => {
   let api: ApiHarness;
   beforeAll(async () => {
     api = await openApiHarness();
-    await api.database.query('CREATE TABLE trips (at timestamptz NOT NULL, city text, fare numeric(10,2))');
+    await api.database.query(
+      'CREATE TABLE trips (at timestamptz NOT NULL, city text, fare numeric(10,2)); CREATE INDEX ON trips (at)',
+    );
   });
   afterAll(() => api.close());
 

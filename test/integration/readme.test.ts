@@ -79,6 +79,7 @@ describe('what npm start brings up', () => {
   // As the demonstration loads them, but few.
   beforeEach(async () => {
     await sql.query(`CREATE TABLE flights (date timestamp, delay integer, distance integer, origin text, destination text);
+      CREATE INDEX ON flights (date);
       INSERT INTO flights SELECT '2001-01-01'::timestamp + i * interval '1 day 7 minutes', i % 97, 500 + i % 900,
         (ARRAY['SFO', 'OAK', 'JFK'])[1 + i % 3], 'SEA' FROM generate_series(1, 160) AS i`);
   });

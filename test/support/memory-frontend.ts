@@ -245,6 +245,7 @@ export function createMemoryFrontend(
       database.sinks.delete(`${sink.schema}.${sink.table}`);
       return Promise.resolve();
     },
+    missingIndex: () => Promise.resolve([]),
     hasUnwindowedRows: () => Promise.resolve(false),
   };
 }

@@ -4,6 +4,7 @@ import { checkServer, describeFunctions, describeRelations } from './catalog.ts'
 import { Connections } from './connections.ts';
 import { describeQuery } from './describe-query.ts';
 import { fence } from './fence.ts';
+import { missingIndex } from './missing-index.ts';
 import { expectedRows, surplusRows } from './plan-preview.ts';
 import { runPlan } from './plan-transaction.ts';
 import { checkSink, describeSink } from './sink-catalog.ts';
@@ -41,6 +42,7 @@ export function createPostgresFrontend(config: PostgresFrontendConfig): Frontend
     createSink: (definition) => createSink(connections, definition),
     sinkStatements,
     dropSink: (sink) => dropSink(connections, sink),
+    missingIndex: (definition) => missingIndex(connections, definition),
     hasUnwindowedRows: (definition) => hasUnwindowedRows(connections, definition),
     timeRange: (definition, within, budgetMs) => timeRange(connections, definition, within, budgetMs),
     fence: (flow, epoch, budgetMs) => fence(connections, { namespace, flow }, epoch, budgetMs),
