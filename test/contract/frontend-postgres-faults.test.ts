@@ -339,14 +339,23 @@ for (const server of testServers()) {
       it('are found again by a deadlock, which is a passing fault', async () => {
         await proxied.run(planOf(1n, 0n));
         const other = await session();
-        await other.query(`BEGIN; LOCK TABLE ${nameOf(flow.sink)}`);
-        const plan = codeOf(proxied.run(planOf(2n, 1n)));
-        await someoneWaits();
-        const locked = other.query(`SELECT FROM sluice.applied WHERE namespace = '${under.schema}' FOR UPDATE`);
-        expect(await plan).toBe('deadlock');
-        await locked;
-        await other.query('ROLLBACK');
-        expect(await applied()).toBe(1n);
+        // A session looks for a deadlock once, a second after it began to wait. On a slow machine the other one waits too late for
+        // the plan to find it, and ends itself: then the plan was written, and it is tried again.
+        for (let epoch = 1n; ; epoch += 1n) {
+          await other.query(`BEGIN; LOCK TABLE ${nameOf(flow.sink)}`);
+          const plan = proxied.run(planOf(epoch + 1n, epoch)).then(
+            () => 'written',
+            (error: SluiceError) => error.code,
+          );
+          await someoneWaits();
+          const locked = other.query(`SELECT FROM sluice.applied WHERE namespace = '${under.schema}' FOR UPDATE`);
+          const [outcome] = await Promise.all([plan, locked.catch(() => undefined)]);
+          await other.query('ROLLBACK');
+          if (outcome === 'written' && epoch < 5n) continue;
+          expect(outcome).toBe('deadlock');
+          expect(await applied()).toBe(epoch);
+          break;
+        }
       });
     });
 
