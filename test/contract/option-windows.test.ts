@@ -32,7 +32,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   await session.query(`DROP TABLE IF EXISTS visits;
-CREATE TABLE visits (id numeric, ts timestamptz(3), day date, path text, status int, took json);
+CREATE TABLE visits (id numeric, ts timestamptz(3), day date, path text, status int, took json); CREATE INDEX ON visits (ts);
 INSERT INTO visits SELECT n, t, t::date, '/' || n % 3, 200 + n % 2, '{}'
 FROM generate_series(0, 9) AS n, LATERAL (SELECT '2024-05-01T10:00:00Z'::timestamptz + n * interval '20 minutes' AS t) AS at`);
 });
