@@ -28,7 +28,16 @@ export async function healSink(
     return { action: 'idle', reason: `blocked: ${error.message}`, more: false };
   }
   await markEverything(deps, request.flow);
-  const healed = { ...state, version: state.version + 1n, sinkIdentity: identity, blocked: null, lease: null };
+  const released = { ...state, version: state.version + 1n, lease: null };
+  // The windows were not at fault, so that there is nothing to go about carefully.
+  const healed = {
+    ...released,
+    sinkIdentity: identity,
+    blocked: null,
+    lastError: null,
+    failures: 0,
+    windowLimit: null,
+  };
   await deps.store.abort(request.flow, state, healed);
   return { action: 'healed', reason: 'the sink fits again', more: true };
 }
