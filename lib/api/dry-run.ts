@@ -87,7 +87,8 @@ export async function dryFlush({ deps }: Call, name: string): Promise<Outcome> {
 
 export async function dryRefresh({ deps }: Call, name: string, refresh: Refresh): Promise<Outcome> {
   const { definition, ranges } = await wouldRefresh(deps.engine, name, refresh);
-  const foreseen = foreseenView(definition, await foresee(deps.engine, definition, ranges, false));
+  const expected = await foresee(deps.engine, definition, ranges, false, refresh.force);
+  const foreseen = foreseenView(definition, expected);
   return answer([], [{ ...flowOf(definition, ranges, false), outcome: 'refreshed', ...foreseen }]);
 }
 

@@ -1,16 +1,17 @@
 import type { FlowDefinition } from '../flow/definition.ts';
 import type { SurplusRows } from '../frontend/frontend.ts';
-import type { LoadedFlow } from '../store/flow-store.ts';
-import { joinNear, normalize, takeWindows } from '../window/dirty-set.ts';
+import type { InFlightPlan, LoadedFlow } from '../store/flow-store.ts';
+import { normalize } from '../window/dirty-set.ts';
 import { INSTANT_MAX, INSTANT_MIN } from '../window/instant.ts';
 import { ALL_TIME, type TimeRange } from '../window/time-range.ts';
 import type { WindowSpec } from '../window/window-spec.ts';
 import { typicalLength } from '../window/windows.ts';
 import type { EngineDeps } from './deps.ts';
 import { effectiveDirty } from './effective-dirty.ts';
-import { evalSchedule, gridTimeAt } from './eval-schedule.ts';
 import { dirtyRanges } from './marks.ts';
-import { takeSurvey } from './survey.ts';
+import { planNext } from './planner.ts';
+import { NEW_FLOW_STATE } from './state.ts';
+import { type Survey, takeSurvey } from './survey.ts';
 
 // What calls would touch, found out without touching it.
 
@@ -59,32 +60,45 @@ export async function foresee(
   definition: FlowDefinition,
   ranges: readonly TimeRange[],
   sinkIsNew: boolean,
+  forced = false,
 ): Promise<Foreseen> {
   const frontend = deps.frontend(definition.options.connection);
   const ddl = sinkIsNew ? frontend.sinkStatements(definition) : [];
   if (ranges.length === 0) return { statements: ddl, rows: null, surplus: null };
-  const { window } = definition.compiled;
   const { generation: epoch } = definition;
-  const schedule = evalSchedule(definition);
-  const gridTime = schedule && (gridTimeAt(schedule, deps.clock()) ?? schedule.start);
-  const planOver = (taken: readonly TimeRange[]) => ({
-    definition,
-    epoch,
-    gridTime,
-    ranges: window === null ? [] : taken,
-  });
-  const first = planOver(window === null ? [] : firstRanges(definition, window.spec, ranges));
+  const plan = await firstPlan(deps, definition, ranges, { sinkIsNew, forced });
+  if (plan === null) return { statements: ddl, rows: null, surplus: null };
+  const first = { definition, epoch, ranges: plan.ranges, gridTime: plan.gridTime };
+  const all = { ...first, ranges: definition.compiled.window === null ? [] : ranges };
   return {
     statements: [...ddl, frontend.planStatement(first)],
-    rows: ranges.length > MOST_RANGES ? null : await frontend.expectedRows(planOver(ranges)),
+    rows: ranges.length > MOST_RANGES ? null : await frontend.expectedRows(all),
     surplus: sinkIsNew ? null : await frontend.surplusRows(first, SURPLUS_SHOWN, SURPLUS_BUDGET_MS),
   };
 }
 
-/** What the first plan takes. */
-function firstRanges({ options }: FlowDefinition, spec: WindowSpec, ranges: readonly TimeRange[]): TimeRange[] {
-  const { maxRanges, maxWindows, mergeDistance, order } = options;
-  return takeWindows(joinNear(ranges, spec, mergeDistance), spec, { maxRanges, maxWindows, order }).taken;
+/** What the planner would take first if these ranges were all that is dirty; null: none of them. */
+async function firstPlan(
+  deps: EngineDeps,
+  definition: FlowDefinition,
+  ranges: readonly TimeRange[],
+  { sinkIsNew, forced }: { readonly sinkIsNew: boolean; readonly forced: boolean },
+): Promise<Omit<InFlightPlan, 'epoch'> | null> {
+  const { name, options } = definition;
+  const stored = await deps.store.load(name, { limit: 1, order: 'newest' });
+  const before = stored?.state ?? NEW_FLOW_STATE;
+  const state = { ...before, settle: [], aside: [], windowLimit: null, failures: 0 };
+  const dirty = ranges.map((range) => ({ ...range, version: '', forced }));
+  const now = deps.clock();
+  const planned = (survey: Survey | null) =>
+    planNext(definition, { state, definition, dirty, more: false }, now, 'request', survey);
+  let decision = planned(null);
+  if (decision.kind === 'survey') {
+    const surveyed = { ...definition, sink: sinkIsNew ? null : definition.sink };
+    const { within } = decision;
+    decision = planned(await takeSurvey(deps.frontend(options.connection), surveyed, within, SURVEY_BUDGET_MS));
+  }
+  return decision.kind === 'plan' ? decision.plan : null;
 }
 
 /** How many windows the ranges hold, by their mean length where a calendar cuts them; null: without windows, or without end. */

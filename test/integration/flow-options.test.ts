@@ -165,6 +165,13 @@ describe('on_delete', () => {
     const before = await sink('kept');
     await sql('DROP FLOW kept');
     await api.database.query(RETENTION);
+    const foreseen = async (option: string) => {
+      const statement = `CREATE FLOW kept SINK TO kept WITH (on_delete = ${option}, max_windows = 100) AS ${DAILY}`;
+      const { flows } = (await api.call('POST', '/sql', { body: { sql: statement, dryRun: true } })).body;
+      return flows[0].would_delete.count;
+    };
+    expect(await foreseen('keep')).toBe('0');
+    expect(Number(await foreseen('apply'))).toBeGreaterThan(20);
     await sql(`CREATE FLOW kept SINK TO kept WITH (on_delete = keep) AS ${DAILY}`);
     await ticks(4, 'kept');
     expect(await sink('kept')).toEqual(before);
