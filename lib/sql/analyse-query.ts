@@ -69,6 +69,7 @@ export async function analyseQuery(input: Wanted, frontend: Frontend): Promise<A
   );
   const nows = nowCalls(source, select);
   checkClock(source, select, nows, input);
+  if (dropped !== null) await checkAsWritten(source, written, input, frontend);
 
   const shared = [
     ...(dropped === null ? [] : [dropped]),
@@ -98,6 +99,20 @@ export async function analyseQuery(input: Wanted, frontend: Frontend): Promise<A
         ];
   const used = new Map(references.relations.map((reference) => [reference, known(relations, reference)]));
   return { source, select, model, relations: used, window, keys, recording, changes, plainChanges, warnings };
+}
+
+/** What is wrong with an ORDER BY is said before it is left out. */
+async function checkAsWritten(
+  source: SourceText,
+  written: SelectStmt,
+  { options }: Wanted,
+  frontend: Frontend,
+): Promise<void> {
+  const asWritten = splice(
+    source,
+    (await completeDateBins(source, written)).map(({ edit }) => edit),
+  );
+  await describeTemplate(asWritten, asWritten, options.timeZone, frontend);
 }
 
 /** What the server refuses anyway, a column that does not exist say, is refused in its words rather than for want of a window. */

@@ -495,6 +495,42 @@ const REFUSED: readonly (readonly [query: string, message: RegExp, at?: string])
     'nope',
   ],
   ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM nowhere GROUP BY 1", /nowhere/, 'nowhere'],
+  // An ORDER BY that would be left out.
+  [
+    "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings GROUP BY 1 ORDER BY h, nope DESC",
+    /column "nope" does not exist/,
+    'nope DESC',
+  ],
+  [
+    "SELECT date_bin('1 hour', at) AS \"ü\", count(*) AS n FROM readings GROUP BY date_bin('1 hour', at) ORDER BY date_bin('1 hour', at), nope",
+    /column "nope" does not exist/,
+    'nope',
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings GROUP BY 1 ORDER BY 3",
+    /ORDER BY position 3 is not in select list/,
+    '3',
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings GROUP BY 1 ORDER BY value",
+    /"readings\.value" must appear in the GROUP BY clause/,
+    'value',
+  ],
+  [
+    "SELECT DISTINCT date_trunc('hour', at) AS h, device FROM readings ORDER BY h, value",
+    /for SELECT DISTINCT, ORDER BY expressions must appear in select list/,
+    'value',
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, 1 AS kind, count(*) AS n FROM readings GROUP BY 1 UNION ALL SELECT date_trunc('hour', at), 2, count(*) FROM archive GROUP BY 1 ORDER BY h, n + 1",
+    /invalid UNION\/INTERSECT\/EXCEPT ORDER BY clause/,
+    'n',
+  ],
+  [
+    "SELECT date_trunc('hour', at) AS h, to_json(count(*)) AS j FROM readings GROUP BY 1 ORDER BY j",
+    /could not identify an ordering operator for type json/,
+    'j',
+  ],
   ["SELECT date_trunc('hour', at) AS h, value + device AS n FROM readings GROUP BY 1, 2", /operator/],
   ["SELECT 'ü' AS \"ä\", date_trunc('hour', at) AS h, count(* AS n FROM readings GROUP BY 1", /syntax/, 'AS n'],
   ["SELECT date_trunc('hour', at) AS h, count(*) AS n FROM readings WHERE value > $1 GROUP BY 1", /\$1/, '$1'],
@@ -533,6 +569,27 @@ describe('a refused query', () => {
     const { draft, warnings } = await compile(query, { eval_interval: '5 minutes' });
     expect(draft.compiled.window).toBeNull();
     expect(warnings.join()).toMatch(/LIMIT/);
+  });
+});
+
+describe('an ORDER BY', () => {
+  it('is left out with a warning where the server takes it', async () => {
+    const query = "SELECT date_bin('1 hour', at) AS h, count(*) AS n FROM readings GROUP BY 1";
+    const { draft, warnings } = await compile(`${query} ORDER BY date_bin('1 hour', at), max(value) DESC NULLS LAST`);
+    expect(warnings).toContain('ORDER BY is left out: the rows of a sink have no order.');
+    expect(draft.compiled.text).toEqual((await compile(query)).draft.compiled.text.with(-1, expect.anything()));
+    expect(draft.compiled.text.join()).not.toMatch(/ORDER/);
+  });
+
+  it('is refused in the words of the server where the flow would run whole, too', async () => {
+    const query = 'SELECT device, count(*) AS n FROM readings GROUP BY 1';
+    const options = { eval_interval: '1 hour' };
+    await expect(compile(`${query} ORDER BY nope`, options)).rejects.toMatchObject({
+      code: 'invalid_query',
+      message: expect.stringMatching(/column "nope" does not exist/),
+      details: { position: query.length + 11 },
+    });
+    expect((await compile(`${query} ORDER BY n`, options)).warnings.join()).toMatch(/ORDER BY is left out/);
   });
 });
 
