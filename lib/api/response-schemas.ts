@@ -38,7 +38,9 @@ export const errorAnswer = answer(
 
 const sources = z
   .array(tableName.extend({ time_column: z.string().nullable() }))
-  .describe('Tables that the query reads; null: this one is read whole by each plan.');
+  .describe(
+    'Tables that the query reads, also through views; null: a change of this one is not known to belong to a window.',
+  );
 
 const inputs = z
   .array(

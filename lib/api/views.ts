@@ -8,6 +8,7 @@ import type { CompiledQuery, CompiledWindow, FlowDefinition } from '../flow/defi
 import { formatInterval } from '../flow/interval.ts';
 import { shownOptions } from '../flow/options.ts';
 import { renderCreateFlow } from '../flow/statement.ts';
+import { tablesRead } from '../flow/tables-read.ts';
 import type { QueryInput } from '../sql/inputs.ts';
 import type { FlowListing, LoadedFlow, RunError, RunRecord } from '../store/flow-store.ts';
 import { normalize } from '../window/dirty-set.ts';
@@ -47,8 +48,8 @@ export function flowView(definition: FlowDefinition): z.output<typeof flowAnswer
   };
 }
 
-function sourcesView({ sources }: CompiledQuery): z.output<typeof flowAnswer>['sources'] {
-  return sources.map(({ schema, table, timeColumn }) => ({ schema, table, time_column: timeColumn }));
+function sourcesView(compiled: CompiledQuery): z.output<typeof flowAnswer>['sources'] {
+  return tablesRead(compiled).map(({ schema, table, timeColumn }) => ({ schema, table, time_column: timeColumn }));
 }
 
 export function inputsView(inputs: readonly QueryInput[]): z.output<typeof createdAnswer>['inputs'] {

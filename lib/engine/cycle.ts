@@ -1,5 +1,6 @@
 import { SluiceError } from '../errors.ts';
 import type { FlowDefinition, TableName } from '../flow/definition.ts';
+import { tablesRead } from '../flow/tables-read.ts';
 import { refuseWhileChanging } from './definition-change.ts';
 import type { EngineDeps } from './deps.ts';
 
@@ -14,7 +15,7 @@ export async function refuseCycle(
 ): Promise<void> {
   const { connection } = draft.options;
   const seen = new Set<string>();
-  const open = draft.compiled.sources.map((table) => ({ table: table as TableName, way: [nameOf(draft.sink)] }));
+  const open = tablesRead(draft.compiled).map((table) => ({ table: table as TableName, way: [nameOf(draft.sink)] }));
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { table } = next;
     const way = [...next.way, nameOf(table)];
@@ -37,7 +38,7 @@ async function sourcesOfSink(
   const loaded = await deps.store.load(holder, { limit: 1, order: 'newest' });
   // Two changes at once that close a cycle between them: each claims its sink before it looks, so that one of them sees the other.
   if (loaded !== null) refuseWhileChanging(holder, loaded.state, deps.clock());
-  return loaded?.definition?.compiled.sources ?? [];
+  return loaded?.definition == null ? [] : tablesRead(loaded.definition.compiled);
 }
 
 function nameOf({ schema, table }: TableName): string {

@@ -1,5 +1,6 @@
 import { SluiceError } from '../errors.ts';
 import type { FlowDefinition } from '../flow/definition.ts';
+import { tablesRead } from '../flow/tables-read.ts';
 import type { Frontend } from '../frontend/frontend.ts';
 import type { FlowState, LoadedFlow } from '../store/flow-store.ts';
 import { refuseCycle } from './cycle.ts';
@@ -283,5 +284,5 @@ function changeOf(loaded: LoadedFlow | null, next: FlowDraft, sinkIsNew: boolean
 /** Whether the oldest row of the source, and what the sink has kept of older ones, are still what they were. */
 function readsTheSame(previous: FlowDefinition | null, next: FlowDefinition): boolean {
   if (previous === null || !sameSink(previous, next)) return false;
-  return JSON.stringify(previous.compiled.sources) === JSON.stringify(next.compiled.sources);
+  return JSON.stringify(tablesRead(previous.compiled)) === JSON.stringify(tablesRead(next.compiled));
 }

@@ -67,6 +67,11 @@ export interface CompiledQuery {
   readonly window: CompiledWindow | null;
   /** Every table the query reads, in order of appearance, each once. */
   readonly sources: readonly CompiledSource[];
+  /**
+   * What the views among the sources read, down to the tables, each once. `timeColumn`: passed up as it is, so that a change of the
+   * table's rows of a time changes the query's rows of that time only.
+   */
+  readonly beneath: readonly CompiledSource[];
   /** Output columns in order, by output name. */
   readonly columns: readonly string[];
   /** Output names that identify a sink row: the window or history column first, then the other group keys. Empty: no key is known. */

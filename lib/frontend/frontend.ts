@@ -20,6 +20,8 @@ export interface RelationColumn {
 export interface Relation extends TableName {
   readonly kind: 'table' | 'partitioned_table' | 'view' | 'materialized_view' | 'foreign_table';
   readonly columns: readonly RelationColumn[];
+  /** The SELECT of a view, whose names resolve by the pinned search path; null for everything else. */
+  readonly definition: string | null;
 }
 
 /** A name as written in a query: `schema` is null where it was left out. Unquoted names are already folded. */

@@ -31,6 +31,7 @@ import { refuseCastWords } from './run-time-words.ts';
 import { invalidQuery, type SourceText } from './source-text.ts';
 import { splice } from './splice.ts';
 import { branchesOf, nodesUnder } from './tree.ts';
+import { loadViews, type Views } from './views.ts';
 
 /** All that is known of a query before the server has seen what becomes of it. */
 export interface Analysis {
@@ -39,6 +40,7 @@ export interface Analysis {
   readonly select: SelectStmt;
   readonly model: QueryModel;
   readonly relations: ReadonlyMap<RangeVar, Relation>;
+  readonly views: Views;
   readonly window: FoundWindow | null;
   /** Output columns that identify a row, as indexes; empty where no key is known. */
   readonly keys: readonly number[];
@@ -55,6 +57,7 @@ type Wanted = Pick<FlowInput, 'query' | 'sink' | 'evalInterval' | 'expireAfter' 
 export async function analyseQuery(input: Wanted, frontend: Frontend): Promise<Analysis> {
   const { source, select: written } = await parseQuery(input.query);
   const relations = await resolveRelations(source, collectReferences(written), input.sink, frontend);
+  const views = await loadViews(source, relations, input.sink, frontend);
   const warnings: string[] = [];
   const ordered = createQueryModel(collectReferences(written), (reference) => relations.get(reference) ?? null);
   const dropped = orderIsIdle(ordered, written) ? dropOrderBy(source, written) : null;
@@ -98,7 +101,7 @@ export async function analyseQuery(input: Wanted, frontend: Frontend): Promise<A
           )),
         ];
   const used = new Map(references.relations.map((reference) => [reference, known(relations, reference)]));
-  return { source, select, model, relations: used, window, keys, recording, changes, plainChanges, warnings };
+  return { source, select, model, relations: used, views, window, keys, recording, changes, plainChanges, warnings };
 }
 
 /** What is wrong with an ORDER BY is said before it is left out. */

@@ -8,10 +8,11 @@ import type {
 } from '../flow/definition.ts';
 import type { FlowInput } from '../flow/flow-input.ts';
 import { checkCombinations, combinationWarnings } from '../flow/option-combinations.ts';
+import { eachOnce } from '../flow/tables-read.ts';
 import type { Frontend, QueryColumn } from '../frontend/frontend.ts';
 import { type Analysis, analyseQuery } from './analyse-query.ts';
 import { describeTemplate } from './check-template.ts';
-import { inputsOf, type QueryInput, readingWarnings, sourcesOf } from './inputs.ts';
+import { inputsOf, type QueryInput, readingWarnings } from './inputs.ts';
 import { checkColumns, checkOutputNames, MAX_KEYS } from './output-columns.ts';
 import type { Output } from './query-model.ts';
 import { rowKey } from './row-key.ts';
@@ -21,6 +22,7 @@ import { invalidQuery } from './source-text.ts';
 import { cutAtHoles, splice } from './splice.ts';
 import { branchesOf } from './tree.ts';
 import { verifyTemplate } from './verify-template.ts';
+import { tablesBeneath } from './views.ts';
 
 /** Stored with each compiled query. Higher at every change of what the same query compiles to. */
 const COMPILER_VERSION = 1;
@@ -82,11 +84,13 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
   if (compiledWindow === null && history === null) checkKeep(input, keys);
   const { sinkColumns, updateAt, placeholder } = sink === null ? newSink(columns) : matchSink(sink, columns, keys);
   const inputs = inputsOf(analysis);
+  const sources = eachOnce(inputs);
   const compiled: CompiledQuery = {
     compiler: COMPILER_VERSION,
     ...cutAtHoles(template),
     window: compiledWindow,
-    sources: sourcesOf(inputs),
+    sources,
+    beneath: tablesBeneath(analysis.views, sources),
     columns: columns.map(({ name }) => name),
     keys,
     history,
@@ -108,7 +112,7 @@ async function compile(input: FlowInput, frontend: Frontend): Promise<CompiledFl
   const warnings = [
     ...analysis.warnings,
     ...recordingWarnings(analysis, compiled),
-    ...(window === null ? [] : readingWarnings(inputs, input.options.onDimensionChange)),
+    ...(window === null ? [] : readingWarnings(inputs, compiled.beneath, input.options.onDimensionChange)),
     ...joiningWarnings(analysis),
     ...combinationWarnings(draft),
     ...(await unindexed(draft, frontend)),

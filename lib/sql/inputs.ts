@@ -1,4 +1,5 @@
 import type { CompiledSource, FlowOptions, TableName } from '../flow/definition.ts';
+import { eachOnce } from '../flow/tables-read.ts';
 import type { Analysis } from './analyse-query.ts';
 
 /** One reading of a table: a query may read a table twice, once filtered and once whole. */
@@ -16,34 +17,27 @@ export function inputsOf({ relations, window }: Pick<Analysis, 'relations' | 'wi
   });
 }
 
-/** Each table once; one that is read twice counts as filtered if one reading is. */
-export function sourcesOf(inputs: readonly QueryInput[]): CompiledSource[] {
-  const sources = new Map<string, CompiledSource>();
-  for (const { schema, table, timeColumn } of inputs) {
-    const key = JSON.stringify([schema, table]);
-    const known = sources.get(key);
-    if (known === undefined) sources.set(key, { schema, table, timeColumn });
-    else if (known.timeColumn === null) sources.set(key, { ...known, timeColumn });
-  }
-  return [...sources.values()];
-}
-
-/** One for each input of a query with a window that is read whole. */
+/** One for each input of a query with a window that is read whole, also through a view. */
 export function readingWarnings(
   inputs: readonly QueryInput[],
+  beneath: readonly CompiledSource[],
   onChange: FlowOptions['onDimensionChange'],
 ): readonly string[] {
-  const filtered = sourcesOf(inputs).filter(({ timeColumn }) => timeColumn !== null);
+  const unfiltered = onChange === 'refresh' ? 'dirties everything once it is marked' : 'dirties no window';
+  const filtered = eachOnce(inputs).filter(({ timeColumn }) => timeColumn !== null);
   const warnings = inputs.flatMap(({ schema, table, alias, timeColumn }) => {
     if (timeColumn !== null) return [];
     const name = `${schema}.${table}${alias === null ? '' : ` (${alias})`}`;
     const also = filtered.some((source) => source.schema === schema && source.table === table);
-    const change = also
-      ? 'dirties only the window it lies in'
-      : onChange === 'refresh'
-        ? 'dirties everything once it is marked'
-        : 'dirties no window';
+    const change = also ? 'dirties only the window it lies in' : unfiltered;
     return [`${name} is read whole at every plan, and a change of it ${change}.`];
   });
-  return [...new Set(warnings)];
+  const read = eachOnce([...inputs, ...beneath]).slice(eachOnce(inputs).length);
+  const hidden = read.flatMap(({ schema, table, timeColumn }) => {
+    if (timeColumn !== null) return [];
+    return [
+      `${schema}.${table} is read through a view that does not pass its time up as it is: a change of it ${unfiltered}.`,
+    ];
+  });
+  return [...new Set([...warnings, ...hidden])];
 }

@@ -1,5 +1,6 @@
 import { SluiceError } from '../errors.ts';
 import type { FlowDefinition, TableName } from '../flow/definition.ts';
+import { tablesRead } from '../flow/tables-read.ts';
 import type { FlowState } from './flow-store.ts';
 
 /** UTF-8 bytes. With them every stored item stays far under DynamoDB's 400 KB. */
@@ -42,7 +43,7 @@ export function checkTable(connection: string, { schema, table }: TableName): vo
 
 export function checkDefinition(definition: FlowDefinition): void {
   checkFlowName(definition.name);
-  for (const source of definition.compiled.sources) checkTable(definition.options.connection, source);
+  for (const source of tablesRead(definition.compiled)) checkTable(definition.options.connection, source);
   checkWellFormed('a query', definition.query);
   checkWellFormed('a comment', definition.comment ?? '');
   const bytes = Buffer.byteLength(definition.query);

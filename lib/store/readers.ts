@@ -1,4 +1,5 @@
 import type { FlowDefinition, TableName } from '../flow/definition.ts';
+import { tablesRead } from '../flow/tables-read.ts';
 import type { FlowListing, TableReader } from './flow-store.ts';
 
 /** What is kept with each source table of a definition. */
@@ -6,7 +7,7 @@ export function readersOfDefinition(
   definition: FlowDefinition,
 ): readonly { readonly table: TableName; readonly reader: TableReader }[] {
   const { name, compiled, expireAfter, options } = definition;
-  return compiled.sources.map(({ schema, table, timeColumn }) => {
+  return tablesRead(compiled).map(({ schema, table, timeColumn }) => {
     const window = timeColumn === null ? null : (compiled.window?.spec ?? null);
     return {
       table: { schema, table },

@@ -24,7 +24,7 @@ async function listed(store: FlowStore): Promise<string[]> {
 function reading(flow: string, tables: readonly string[], generation: bigint): FlowDefinition {
   const sample = sampleDefinition(flow, { generation });
   const sources = tables.map((table) => ({ schema: flow, table, timeColumn: 'at' }));
-  return { ...sample, compiled: { ...sample.compiled, sources } };
+  return { ...sample, compiled: { ...sample.compiled, sources, beneath: [] } };
 }
 
 async function readers(store: FlowStore, flow: string, table: string): Promise<string[]> {

@@ -134,6 +134,7 @@ export function sampleDefinition(name: string, changes: Partial<FlowDefinition> 
         { schema: 'public', table: `source of ${name}`, timeColumn: 'at' },
         { schema: 'public', table: `dimension of ${name}`, timeColumn: null },
       ],
+      beneath: [{ schema: 'public', table: `beneath a view of ${name}`, timeColumn: 'at' }],
       columns: ['window', 'host', 'mean'],
       keys: ['window', 'host'],
       history: { column: 'window', expression: ['CAST(', ' AS date)'] },

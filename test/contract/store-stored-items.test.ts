@@ -71,7 +71,7 @@ const KINDS: Record<string, Kind> = {
     means: {
       ...definition,
       placeholder: false,
-      compiled: { ...definition.compiled, history: null },
+      compiled: { ...definition.compiled, beneath: [], history: null },
       options: {
         ...DEFAULT_OPTIONS,
         timeZone: 'Europe/Berlin',
@@ -82,7 +82,11 @@ const KINDS: Record<string, Kind> = {
       },
     },
   },
-  'definition-2': { decode: decodeDefinition, means: definition, encoded: encodeDefinition(definition) },
+  'definition-2': {
+    decode: decodeDefinition,
+    means: { ...definition, compiled: { ...definition.compiled, beneath: [] } },
+  },
+  'definition-3': { decode: decodeDefinition, means: definition, encoded: encodeDefinition(definition) },
   dirty: { decode: decodeDirty, means: { ...mark, forced: false } },
   'dirty-2': { decode: decodeDirty, means: { ...mark, forced } },
   reader: { decode: decodeReader, means: { ...reader, timeColumn: null, refreshesWhole: false } },

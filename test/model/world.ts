@@ -277,6 +277,7 @@ function draft(least: number, size: Micros): FlowDraft {
         argumentType: 'timestamptz',
       },
       sources: [{ ...SOURCE, timeColumn: 'time' }],
+      beneath: [],
       columns: ['label', 'key', 'count', 'sum'],
       keys: ['label', 'key'],
       history: null,

@@ -50,6 +50,7 @@ export function hourlyDefinition(name: string, source: TableName, sink: TableNam
       argumentType: 'timestamptz',
     },
     sources: [{ ...source, timeColumn: 'time' }],
+    beneath: [],
     columns: ['label', 'key', 'count', 'sum'],
     keys: ['label', 'key'],
     history: null,

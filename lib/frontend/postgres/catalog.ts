@@ -74,7 +74,8 @@ export async function describeRelations(
     connections,
     questionSettings(QUESTION_MS),
     `SELECT w.index, n.nspname, c.relname, c.relkind, a.attname, format_type(a.atttypid, a.atttypmod) AS type,
-format_type(CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END, NULL) AS base
+format_type(CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END, NULL) AS base,
+CASE WHEN c.relkind = 'v' AND a.attnum = 1 THEN pg_get_viewdef(c.oid) END AS definition
 FROM (VALUES ${wanted.join(', ')}) AS w (index, schema, name)
 JOIN pg_class AS c ON c.relname = w.name AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't'
 JOIN pg_namespace AS n ON n.oid = c.relnamespace AND CASE WHEN w.schema IS NULL THEN pg_table_is_visible(c.oid) ELSE n.nspname = w.schema END
@@ -93,7 +94,8 @@ function relationOf(rows: readonly Row[]): Relation | null {
     if (row['attname'] == null) return [];
     return [{ name: row['attname'], type: row['type'] ?? '', timeType: TIME_TYPES[row['base'] ?? ''] ?? null }];
   });
-  return { schema: rows[0]['nspname'] ?? '', table: rows[0]['relname'] ?? '', kind, columns };
+  const { nspname, relname, definition } = rows[0];
+  return { schema: nspname ?? '', table: relname ?? '', kind, columns, definition: definition ?? null };
 }
 
 export async function describeFunctions(

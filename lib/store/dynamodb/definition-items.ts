@@ -1,5 +1,6 @@
 import { SluiceError } from '../../errors.ts';
 import type { FlowDefinition, TableName } from '../../flow/definition.ts';
+import { tablesRead } from '../../flow/tables-read.ts';
 import { checkDefinition, checkFlowName, checkLimit } from '../bounds.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import type { FlowStore } from '../flow-store.ts';
@@ -79,7 +80,7 @@ export function createDefinitionItems(table: ItemTable): DefinitionPart {
 }
 
 function readerKeys({ name, options, compiled }: FlowDefinition): ItemKey[] {
-  return compiled.sources.map((source: TableName) => readerKey(options.connection, source, name));
+  return tablesRead(compiled).map((source: TableName) => readerKey(options.connection, source, name));
 }
 
 async function removeAll(table: ItemTable, keys: readonly ItemKey[], generation: bigint): Promise<void> {

@@ -154,12 +154,15 @@ const compiledWindow = record<CompiledWindow>({
   argumentType: oneOf('timestamptz', 'timestamp'),
 });
 
+const compiledSource = record<CompiledSource>({ ...tableFields, timeColumn: nullable(text) });
+
 const compiledQuery = record<CompiledQuery>({
   compiler: number,
   text: list(text),
   holes: list(queryHole),
   window: nullable(compiledWindow),
-  sources: list(record<CompiledSource>({ ...tableFields, timeColumn: nullable(text) })),
+  sources: list(compiledSource),
+  beneath: withDefault(list(compiledSource), []),
   columns: list(text),
   keys: list(text),
   history: optional(record<CompiledHistory>({ column: text, expression })),

@@ -47,6 +47,7 @@ export function flow(changes: FlowChanges = {}): FlowDefinition {
               argumentType: 'timestamptz',
             },
       sources: [],
+      beneath: [],
       columns: ['w'],
       keys: ['w'],
       history: null,

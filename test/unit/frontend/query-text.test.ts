@@ -18,6 +18,7 @@ const query = (
     argumentType,
   },
   sources: [],
+  beneath: [],
   columns: ['label'],
   keys: ['label'],
   history: null,
