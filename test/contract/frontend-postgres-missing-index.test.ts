@@ -1,38 +1,25 @@
-import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { flowInputFromJson } from '../../lib/flow/flow-input.ts';
-import type { Frontend } from '../../lib/frontend/frontend.ts';
-import { createPostgresFrontend } from '../../lib/frontend/postgres/postgres-frontend.ts';
-import { compileFlow } from '../../lib/sql/compile-flow.ts';
-import { createTestDatabase, type TestDatabase, testServers } from '../support/database.ts';
+import { testServers } from '../support/database.ts';
+import { type FrontendDatabase, openFrontendDatabase } from '../support/frontend-database.ts';
 
 const HOURLY = `SELECT date_trunc('hour', at) AS hour, count(*) AS n FROM readings GROUP BY 1`;
 
 for (const server of testServers()) {
   describe(`An index for the window filter on ${server.name}`, () => {
-    let database: TestDatabase;
-    let session: pg.Client;
-    let frontend: Frontend & { close(): Promise<void> };
+    let database: FrontendDatabase;
     beforeAll(async () => {
-      database = await createTestDatabase(server.url);
-      session = new pg.Client({ connectionString: database.url });
-      await session.connect();
-      frontend = createPostgresFrontend({ connection: database.url, namespace: 'index' });
+      database = await openFrontendDatabase(server.url);
     });
-    afterAll(async () => {
-      await frontend.close();
-      await session.end();
-      await database.drop();
-    });
+    afterAll(() => database.close());
     beforeEach(async () => {
-      await session.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+      await database.session.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
     });
 
     /** The statements that creation names. */
     async function missing(tables: string, query = HOURLY, options: Record<string, unknown> = {}): Promise<string[]> {
-      await session.query(tables);
-      const { draft, warnings } = await compileFlow(flowInputFromJson('x', { sink: 'x', query, ...options }), frontend);
-      const found = (await frontend.missingIndex(draft)).map(({ statement }) => statement);
+      await database.session.query(tables);
+      const { draft, warnings } = await database.compile('x', { sink: 'x', query, ...options });
+      const found = (await database.frontend.missingIndex(draft)).map(({ statement }) => statement);
       const told = warnings.flatMap((warning) => /Create one: (.*)$/.exec(warning)?.[1] ?? []);
       expect(told).toEqual(found);
       return found;
@@ -74,7 +61,7 @@ for (const server of testServers()) {
       const parts = `CREATE TABLE early PARTITION OF readings FOR VALUES FROM (MINVALUE) TO ('2020-01-01');
 CREATE TABLE late PARTITION OF readings FOR VALUES FROM ('2020-01-01') TO ('2020-01-02')`;
       expect(await missing(`${by('RANGE (at)')}; ${parts}`)).toEqual([]);
-      await session.query('DROP TABLE readings');
+      await database.session.query('DROP TABLE readings');
       const hashed = [0, 1].map(
         (n) => `CREATE TABLE part_${n} PARTITION OF readings FOR VALUES WITH (MODULUS 2, REMAINDER ${n})`,
       );

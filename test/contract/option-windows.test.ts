@@ -1,37 +1,28 @@
-import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { SluiceError } from '../../lib/errors.ts';
-import { flowInputFromJson } from '../../lib/flow/flow-input.ts';
-import type { Frontend } from '../../lib/frontend/frontend.ts';
-import { createPostgresFrontend } from '../../lib/frontend/postgres/postgres-frontend.ts';
-import { type CompiledFlow, compileFlow } from '../../lib/sql/compile-flow.ts';
+import type { CompiledFlow } from '../../lib/sql/compile-flow.ts';
 import { parseInstant } from '../../lib/window/rfc3339.ts';
 import type { TimeRange } from '../../lib/window/time-range.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { countsOf, type RowCounts } from '../support/definitions.ts';
+import {
+  type FrontendDatabase,
+  openFrontendDatabase,
+  planOf,
+  refusal,
+  sortedRows,
+} from '../support/frontend-database.ts';
 
 /** Queries without a window of their own, which the options window, time_column and key cut by a plain time column. */
 
-let database: TestDatabase;
-let session: pg.Client;
-let frontend: Frontend & { close(): Promise<void> };
+let database: FrontendDatabase;
 let flows = 0;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  session = new pg.Client({ connectionString: database.url });
-  await session.connect();
-  frontend = createPostgresFrontend({ connection: database.url, namespace: 'options' });
+  database = await openFrontendDatabase();
 });
-
-afterAll(async () => {
-  await frontend.close();
-  await session.end();
-  await database.drop();
-});
+afterAll(() => database.close());
 
 beforeEach(async () => {
-  await session.query(`DROP TABLE IF EXISTS visits;
+  await database.session.query(`DROP TABLE IF EXISTS visits;
 CREATE TABLE visits (id numeric, ts timestamptz(3), day date, path text, status int, took json); CREATE INDEX ON visits (ts);
 INSERT INTO visits SELECT n, t, t::date, '/' || n % 3, 200 + n % 2, '{}'
 FROM generate_series(0, 9) AS n, LATERAL (SELECT '2024-05-01T10:00:00Z'::timestamptz + n * interval '20 minutes' AS t) AS at`);
@@ -42,28 +33,19 @@ const OPTIONS = { window: '1 hour', time_column: 'ts', key: ['id'] };
 
 function compile(query: string, options: object, more: object = {}): Promise<CompiledFlow> {
   flows++;
-  return compileFlow(flowInputFromJson(`f${flows}`, { sink: `sink_${flows}`, query, options, ...more }), frontend);
+  return database.compile(`f${flows}`, { sink: `sink_${flows}`, query, options, ...more });
 }
 
 /** A flow that is run over ranges given as two hours of one day. */
 async function createFlow(query: string, options: object) {
   const { draft } = await compile(query, options);
-  await frontend.createSink(draft);
+  await database.frontend.createSink(draft);
   let epoch = 0n;
   return {
     draft,
     run: async (...hours: [number, number][]): Promise<RowCounts> => {
       const ranges = hours.map(([start, end]): TimeRange => ({ start: at(start), end: at(end) }));
-      const plan = {
-        epoch: epoch + 1n,
-        applied: epoch,
-        coverage: 'scoped_base_repair',
-        ranges,
-        gridTime: null,
-        source: null,
-        sinkIdentity: null,
-      } as const;
-      const result = await frontend.run({ definition: { ...draft, generation: 1n }, ...plan, budgetMs: 20_000 });
+      const result = await database.frontend.run(planOf(draft, epoch + 1n, { ranges }));
       epoch++;
       return countsOf(result);
     },
@@ -73,17 +55,7 @@ async function createFlow(query: string, options: object) {
 
 const at = (hour: number) => parseInstant(`2024-05-01T${String(hour).padStart(2, '0')}:00:00Z`);
 
-async function rowsOf(query: string): Promise<string[]> {
-  const { rows } = await session.query<{ r: string }>(`SELECT q::text AS r FROM (${query}) AS q`);
-  return rows.map(({ r }) => r).sort();
-}
-
-async function refusal(making: Promise<unknown>): Promise<SluiceError> {
-  return making.then(
-    () => expect.fail('it was accepted'),
-    (thrown) => thrown,
-  );
-}
+const rowsOf = (query: string) => sortedRows(database.session, query);
 
 describe('A query that is cut by options', () => {
   it('is filtered by its time column, which is the label', async () => {
@@ -112,7 +84,7 @@ describe('A query that is cut by options', () => {
     expect(await flow.sink()).toEqual(await rowsOf(`${QUERY} AND ts < '2024-05-01T12:00Z'`));
     await flow.run();
     expect(await flow.sink()).toEqual(await rowsOf(QUERY));
-    await session.query("DELETE FROM visits WHERE id = 2; UPDATE visits SET path = 'x' WHERE id IN (0, 8)");
+    await database.session.query("DELETE FROM visits WHERE id = 2; UPDATE visits SET path = 'x' WHERE id IN (0, 8)");
     expect(await flow.run([10, 11])).toMatchObject({ inserted: 0n, updated: 1n, deleted: 1n });
     expect(await flow.run([10, 11], [12, 13])).toMatchObject({ inserted: 0n, updated: 1n, deleted: 0n });
     expect(await flow.sink()).toEqual(await rowsOf(QUERY));
@@ -120,7 +92,7 @@ describe('A query that is cut by options', () => {
 
   it('finds the rows of its windows by an index, whatever the key', async () => {
     const { draft } = await createFlow(QUERY, OPTIONS);
-    const { rows } = await session.query<{ d: string }>(
+    const { rows } = await database.session.query<{ d: string }>(
       `SELECT pg_get_indexdef(indexrelid) AS d FROM pg_index WHERE indrelid = '${draft.sink.table}'::regclass`,
     );
     expect(rows.map(({ d }) => d.replace(/.*USING /, '')).toSorted()).toEqual([
@@ -132,7 +104,7 @@ describe('A query that is cut by options', () => {
   it('moves a row whose time has changed, in whichever order the windows are computed', async () => {
     const flow = await createFlow(QUERY, OPTIONS);
     await flow.run();
-    await session.query(`UPDATE visits SET ts = '2024-05-01T13:30Z', path = 'later' WHERE id = 0;
+    await database.session.query(`UPDATE visits SET ts = '2024-05-01T13:30Z', path = 'later' WHERE id = 0;
 UPDATE visits SET ts = '2024-05-01T10:30Z', path = 'earlier' WHERE id = 8`);
     await flow.run([13, 14]);
     await flow.run([10, 11]);
@@ -143,7 +115,7 @@ UPDATE visits SET ts = '2024-05-01T10:30Z', path = 'earlier' WHERE id = 8`);
   it('takes a key that is written otherwise for the same, within a window and beyond', async () => {
     const flow = await createFlow(QUERY, OPTIONS);
     await flow.run();
-    await session.query(
+    await database.session.query(
       `UPDATE visits SET id = 0.0 WHERE id = 0; UPDATE visits SET id = 8.00, ts = '2024-05-01T10:30Z' WHERE id = 8`,
     );
     await flow.run([10, 11]);
@@ -155,14 +127,14 @@ UPDATE visits SET ts = '2024-05-01T10:30Z', path = 'earlier' WHERE id = 8`);
     const flow = await createFlow(QUERY, OPTIONS);
     await flow.run([11, 14]);
     const within = { start: at(10), end: at(20) };
-    expect(await frontend.timeRange(flow.draft, within, 5_000)).toEqual({
+    expect(await database.frontend.timeRange(flow.draft, within, 5_000)).toEqual({
       source: { first: at(10), last: at(13) },
       sink: { first: parseInstant('2024-05-01T11:20:00Z'), last: parseInstant('2024-05-01T12:40:00Z') },
     });
   });
 
   it('may have names of any letters', async () => {
-    await session.query(
+    await database.session.query(
       'DROP TABLE IF EXISTS "Odd ""1"""; CREATE TABLE "Odd ""1""" AS SELECT id AS "select", ts AS "Zeit "" ü" FROM visits',
     );
     const options = { window: '1 hour', time_column: '$$ ä"', key: ['"', '$$ ä"'] };
@@ -174,7 +146,7 @@ UPDATE visits SET ts = '2024-05-01T10:30Z', path = 'earlier' WHERE id = 8`);
 
   it('refuses to write two rows of one key', async () => {
     const flow = await createFlow(QUERY, OPTIONS);
-    await session.query('UPDATE visits SET id = 2 WHERE id = 0');
+    await database.session.query('UPDATE visits SET id = 2 WHERE id = 0');
     await expect(flow.run()).rejects.toMatchObject({ code: 'duplicate_sink_key' });
     expect(await flow.sink()).toEqual([]);
   });

@@ -1,26 +1,27 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { SluiceError } from '../../lib/errors.ts';
 import type { CompiledQuery } from '../../lib/flow/definition.ts';
-import { flowInputFromJson } from '../../lib/flow/flow-input.ts';
 import type { Frontend } from '../../lib/frontend/frontend.ts';
-import { createPostgresFrontend } from '../../lib/frontend/postgres/postgres-frontend.ts';
-import { type CompiledFlow, compileFlow } from '../../lib/sql/compile-flow.ts';
+import type { CompiledFlow } from '../../lib/sql/compile-flow.ts';
 import { normalize } from '../../lib/window/dirty-set.ts';
 import { type Instant, instant } from '../../lib/window/instant.ts';
 import type { TimeRange } from '../../lib/window/time-range.ts';
 import { windowContaining } from '../../lib/window/windows.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import {
+  type FrontendDatabase,
+  openFrontendDatabase,
+  planOf,
+  refusal,
+  sortedRows,
+} from '../support/frontend-database.ts';
 
-let database: TestDatabase;
+let database: FrontendDatabase;
 let sql: pg.Client;
-let frontend: Frontend & { close(): Promise<void> };
+let frontend: Frontend;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  sql = new pg.Client({ connectionString: database.url });
-  await sql.connect();
-  frontend = createPostgresFrontend({ connection: database.url, namespace: 'shapes' });
+  database = await openFrontendDatabase();
+  ({ session: sql, frontend } = database);
   // Readings around both changes of the clock in Berlin, before 1970, far away, without a time, and at no finite time.
   await sql.query(`
     CREATE TABLE readings (at timestamptz, device text, value numeric, local timestamp, day date);
@@ -41,14 +42,10 @@ beforeAll(async () => {
     INSERT INTO "Odd ""Näme"" $$ --" SELECT at, device FROM readings;`);
 });
 
-afterAll(async () => {
-  await frontend.close();
-  await sql.end();
-  await database.drop();
-});
+afterAll(() => database.close());
 
 function compile(query: string, more: Record<string, unknown> = {}): Promise<CompiledFlow> {
-  return compileFlow(flowInputFromJson('shape', { sink: 'shape_sink', query, ...more }), frontend);
+  return database.compile('shape', { sink: 'shape_sink', query, ...more });
 }
 
 /** Every window that holds a time of any table, in two hands dealt by turns: neighbours are in different hands. */
@@ -76,24 +73,13 @@ async function compare(
   const label = `"${compiled.window?.column.replaceAll('"', '""')}"`;
   const rowsOf = async (text: string): Promise<string[]> => {
     await sql.query(`SET TimeZone = '${options.timeZone}'; SET search_path = pg_catalog, public, pg_temp`);
-    const { rows } = await sql.query<{ r: string }>(`SELECT q::text AS r FROM (${text}) AS q WHERE isfinite(${label})`);
-    return rows.map(({ r }) => r).sort();
+    return sortedRows(sql, `SELECT * FROM (${text}\n) AS answer WHERE isfinite(${label})`);
   };
   await frontend.createSink(draft);
   try {
     let first: bigint | null = null;
     for (const ranges of await dealtWindows(compiled, options.timeZone)) {
-      const plan = {
-        epoch: epoch + 1n,
-        applied: epoch,
-        coverage: 'scoped_base_repair',
-        ranges,
-        gridTime: null,
-        source: null,
-        sinkIdentity: null,
-      } as const;
-      const definition = { ...draft, generation: 1n };
-      const { inserted, deleted } = await frontend.run({ definition, ...plan, budgetMs: 20_000 });
+      const { inserted, deleted } = await frontend.run(planOf(draft, epoch + 1n, { ranges }));
       epoch++;
       expect(deleted).toBe(0n);
       first ??= inserted;
@@ -102,7 +88,7 @@ async function compare(
     const plans = await rowsOf(`SELECT ${columns.join(', ')} FROM "${sink.table}"`);
     // The server's own date_bin has no default for its origin.
     const text = query.replace(/(date_bin\('[^']*', \w+)\)/, "$1, 'epoch')");
-    return { plans, whole: await rowsOf(`${text}\n`), first: Number(first) };
+    return { plans, whole: await rowsOf(text), first: Number(first) };
   } finally {
     await frontend.dropSink(sink);
   }
@@ -551,10 +537,7 @@ const REFUSED: readonly (readonly [query: string, message: RegExp, at?: string])
 
 describe('a refused query', () => {
   it.each(REFUSED.map(([query, message, at]) => ({ query, message, at })))('$query', async ({ query, message, at }) => {
-    const error: SluiceError = await compile(query).then(
-      () => expect.fail('the query was accepted'),
-      (thrown) => thrown,
-    );
+    const error = await refusal(compile(query));
     expect(error.message).toMatch(message);
     expect(error.code).toBe('invalid_query');
     if (at !== undefined)

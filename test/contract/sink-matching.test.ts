@@ -1,33 +1,25 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { flowInputFromJson } from '../../lib/flow/flow-input.ts';
 import type { Frontend, PlanRequest } from '../../lib/frontend/frontend.ts';
-import { createPostgresFrontend } from '../../lib/frontend/postgres/postgres-frontend.ts';
-import { compileFlow, type FlowDraft } from '../../lib/sql/compile-flow.ts';
+import type { FlowDraft } from '../../lib/sql/compile-flow.ts';
 import { ALL_TIME } from '../../lib/window/time-range.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { countsOf, type RowCounts } from '../support/definitions.ts';
+import { type FrontendDatabase, openFrontendDatabase, planOf, sortedRows } from '../support/frontend-database.ts';
 
 const QUERY = `SELECT date_trunc('hour', at) AS hour, kind, count(*) AS n, sum(size) AS total, max(price) AS top, min(code) AS code
 FROM calls GROUP BY 1, 2`;
 const KEY = (columns: string) => `UNIQUE NULLS NOT DISTINCT (${columns})`;
 
-let database: TestDatabase;
+let database: FrontendDatabase;
 let session: pg.Client;
-let frontend: Frontend & { close(): Promise<void> };
+let frontend: Frontend;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  session = new pg.Client({ connectionString: database.url });
-  await session.connect();
+  database = await openFrontendDatabase();
+  ({ session, frontend } = database);
   await session.query(`SET TimeZone = 'UTC'; CREATE DOMAIN grade AS smallint`);
-  frontend = createPostgresFrontend({ connection: database.url, namespace: 'matching' });
 });
-afterAll(async () => {
-  await frontend.close();
-  await session.end();
-  await database.drop();
-});
+afterAll(() => database.close());
 beforeEach(async () => {
   await session.query(`DROP TABLE IF EXISTS calls, sink; DROP TABLE IF EXISTS sluice.applied;
 CREATE TABLE calls (at timestamptz, kind varchar(3), size int, price numeric(6,2), code char(3), grade grade);
@@ -36,30 +28,17 @@ INSERT INTO calls VALUES ('2024-05-01 10:10Z', 'a', 2147483647, 1.5, 'x', 1), ('
 });
 
 async function create(query: string, options: Record<string, unknown> = {}): Promise<FlowDraft> {
-  const input = flowInputFromJson('matched', { sink: 'sink', query, ...options });
-  return (await compileFlow(input, frontend)).draft;
+  return (await database.compile('matched', { sink: 'sink', query, ...options })).draft;
 }
 
-const planOf = (draft: FlowDraft, epoch: bigint): PlanRequest => ({
-  definition: { ...draft, generation: 1n },
-  epoch,
-  applied: epoch - 1n,
-  coverage: draft.compiled.window === null ? 'unfiltered_full' : 'scoped_base_repair',
-  ranges: draft.compiled.window === null ? [] : [ALL_TIME],
-  gridTime: null,
-  source: null,
-  sinkIdentity: null,
-  budgetMs: 20_000,
-});
+const wholePlan = (draft: FlowDraft, epoch: bigint): PlanRequest =>
+  planOf(draft, epoch, draft.compiled.window === null ? { coverage: 'unfiltered_full' } : { ranges: [ALL_TIME] });
 
 async function run(draft: FlowDraft, epoch: bigint): Promise<RowCounts> {
-  return countsOf(await frontend.run(planOf(draft, epoch)));
+  return countsOf(await frontend.run(wholePlan(draft, epoch)));
 }
 
-async function rowsOf(query: string): Promise<string[]> {
-  const { rows } = await session.query<{ r: string }>(`SELECT q::text AS r FROM (${query}) AS q`);
-  return rows.map(({ r }) => r).sort();
-}
+const rowsOf = (query: string) => sortedRows(session, query);
 
 const NOTHING = { inserted: 0n, updated: 0n, deleted: 0n };
 
@@ -110,7 +89,7 @@ ${KEY('"Hour of day", kind')})`);
   expect(draft.compiled.keys).toEqual(['hour', 'kind']);
   const { sink } = await frontend.timeRange(draft, ALL_TIME, 5_000);
   expect(sink?.first).toBe(sink?.last);
-  expect(await frontend.surplusRows(planOf(draft, 1n), 5, 5_000)).toEqual({
+  expect(await frontend.surplusRows(wholePlan(draft, 1n), 5, 5_000)).toEqual({
     count: 1n,
     keys: [['2020-01-01 00:00:00+00', 'old']],
   });

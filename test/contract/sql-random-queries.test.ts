@@ -1,27 +1,21 @@
 import fc from 'fast-check';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CompiledQuery } from '../../lib/flow/definition.ts';
-import { flowInputFromJson } from '../../lib/flow/flow-input.ts';
-import type { Frontend } from '../../lib/frontend/frontend.ts';
-import { createPostgresFrontend } from '../../lib/frontend/postgres/postgres-frontend.ts';
 import { queryText, timeFilter } from '../../lib/frontend/postgres/query-text.ts';
-import { type CompiledFlow, compileFlow } from '../../lib/sql/compile-flow.ts';
+import type { CompiledFlow } from '../../lib/sql/compile-flow.ts';
 import { normalize } from '../../lib/window/dirty-set.ts';
 import { type Instant, instant } from '../../lib/window/instant.ts';
 import type { TimeRange } from '../../lib/window/time-range.ts';
 import { windowContaining } from '../../lib/window/windows.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { type FrontendDatabase, openFrontendDatabase, sortedRows } from '../support/frontend-database.ts';
 
-let database: TestDatabase;
+let database: FrontendDatabase;
 let sql: pg.Client;
-let frontend: Frontend & { close(): Promise<void> };
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  sql = new pg.Client({ connectionString: database.url });
-  await sql.connect();
-  frontend = createPostgresFrontend({ connection: database.url, namespace: 'random' });
+  database = await openFrontendDatabase();
+  sql = database.session;
   // Many rows at few times, around a change of the clock in Berlin; keys that are NULL, that have no partner or two.
   await sql.query(`
     CREATE TABLE readings (ts timestamptz, k text, v int);
@@ -36,11 +30,7 @@ beforeAll(async () => {
     INSERT INTO dims VALUES ('a', 1), ('a', 2), ('b', 3), ('z', 4), (NULL, 5);`);
 });
 
-afterAll(async () => {
-  await frontend.close();
-  await sql.end();
-  await database.drop();
-});
+afterAll(() => database.close());
 
 /** Something that can stand in FROM before an alias, and has columns ts, k and v. */
 interface Input {
@@ -157,8 +147,7 @@ function topQuery({ from, ctes: list }: Input, window: string, shape: number): s
 
 async function rows(text: string, zone: string): Promise<string[]> {
   await sql.query(`SET TimeZone = '${zone}'; SET search_path = pg_catalog, public, pg_temp`);
-  const found = await sql.query<{ r: string }>(`SELECT q::text AS r FROM (${text}\n) AS q`);
-  return found.rows.map(({ r }) => r).sort();
+  return sortedRows(sql, text);
 }
 
 function repeatedKeys(query: string, { keys }: CompiledQuery): string {
@@ -184,7 +173,7 @@ async function hands({ window }: CompiledQuery, dealt: readonly number[]): Promi
 }
 
 function compile(query: string, more: object = {}): Promise<CompiledFlow> {
-  return compileFlow(flowInputFromJson('f', { sink: 'sink', query, ...more }), frontend);
+  return database.compile('f', { sink: 'sink', query, ...more });
 }
 
 describe('a query made of shapes that a filter passes', () => {

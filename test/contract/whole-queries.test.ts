@@ -2,13 +2,18 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { SluiceError } from '../../lib/errors.ts';
 import type { FlowDefinition } from '../../lib/flow/definition.ts';
-import { flowInputFromJson } from '../../lib/flow/flow-input.ts';
 import type { Frontend } from '../../lib/frontend/frontend.ts';
-import { createPostgresFrontend } from '../../lib/frontend/postgres/postgres-frontend.ts';
-import { type CompiledFlow, compileFlow } from '../../lib/sql/compile-flow.ts';
+import type { CompiledFlow } from '../../lib/sql/compile-flow.ts';
 import { parseInstant } from '../../lib/window/rfc3339.ts';
-import { createTestDatabase, type TestDatabase, testServers } from '../support/database.ts';
+import { testServers } from '../support/database.ts';
 import { countsOf, type RowCounts } from '../support/definitions.ts';
+import {
+  type FrontendDatabase,
+  openFrontendDatabase,
+  planOf,
+  refusal,
+  sortedRows,
+} from '../support/frontend-database.ts';
 
 /** Queries that a flow with an eval interval runs whole, from their text to the rows of their sinks. */
 
@@ -19,22 +24,16 @@ const NEXT_DAY = '2024-05-02T10:00:00Z';
 
 for (const server of testServers()) {
   describe(`A whole query on ${server.name}`, () => {
-    let database: TestDatabase;
+    let database: FrontendDatabase;
     let session: pg.Client;
-    let frontend: Frontend & { close(): Promise<void> };
+    let frontend: Frontend;
     let flows = 0;
 
     beforeAll(async () => {
-      database = await createTestDatabase(server.url);
-      session = new pg.Client({ connectionString: database.url });
-      await session.connect();
-      frontend = createPostgresFrontend({ connection: database.url, namespace: 'whole' });
+      database = await openFrontendDatabase(server.url);
+      ({ session, frontend } = database);
     });
-    afterAll(async () => {
-      await frontend.close();
-      await session.end();
-      await database.drop();
-    });
+    afterAll(() => database.close());
     beforeEach(async () => {
       await session.query(`DROP TABLE IF EXISTS trades, venues CASCADE;
 CREATE TABLE trades (id bigint, at timestamptz, symbol text, venue int, price numeric, size int, day date);
@@ -47,8 +46,7 @@ INSERT INTO trades VALUES (401, NULL, NULL, NULL, NULL, 10, NULL), (402, NULL, N
 
     const compile = (query: string, more: Record<string, unknown> = {}): Promise<CompiledFlow> => {
       flows++;
-      const body = { sink: `whole_${flows}`, query, eval_interval: '1 hour', ...more };
-      return compileFlow(flowInputFromJson(`whole_${flows}`, body), frontend);
+      return database.compile(`whole_${flows}`, { sink: `whole_${flows}`, query, eval_interval: '1 hour', ...more });
     };
 
     /** A flow with its sink, which has not run yet. */
@@ -75,17 +73,8 @@ INSERT INTO trades VALUES (401, NULL, NULL, NULL, NULL, 10, NULL), (402, NULL, N
       /** At a grid time. */
       async run(gridTime: string): Promise<RowCounts> {
         const epoch = this.#epoch + 1n;
-        const result = await frontend.run({
-          definition: this.definition,
-          epoch,
-          applied: this.#epoch,
-          coverage: 'unfiltered_full',
-          ranges: [],
-          source: null,
-          gridTime: parseInstant(gridTime),
-          sinkIdentity: null,
-          budgetMs: 20_000,
-        });
+        const at = { coverage: 'unfiltered_full', gridTime: parseInstant(gridTime) } as const;
+        const result = await frontend.run(planOf(this.compiled.draft, epoch, at));
         this.#epoch = epoch;
         return countsOf(result);
       }
@@ -119,17 +108,7 @@ INSERT INTO trades VALUES (401, NULL, NULL, NULL, NULL, 10, NULL), (402, NULL, N
       }
     }
 
-    async function rowsOf(query: string): Promise<string[]> {
-      const { rows } = await session.query<{ r: string }>(`SELECT q::text AS r FROM (${query}) AS q`);
-      return rows.map(({ r }) => r).sort();
-    }
-
-    async function refusal(making: Promise<unknown>): Promise<SluiceError> {
-      return making.then(
-        () => expect.fail('it was accepted'),
-        (thrown) => thrown,
-      );
-    }
+    const rowsOf = (query: string) => sortedRows(session, query);
 
     const change = () =>
       session.query(`DELETE FROM trades WHERE symbol = 'S1'; UPDATE trades SET price = price + 1 WHERE symbol = 'S2';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type ApiAnswer, type ApiHarness, type CallOptions, openApiHarness } from '../support/api-harness.ts';
+import { type ApiHarness, type CallOptions, openApiHarness } from '../support/api-harness.ts';
 import { OpenApiChecker } from '../support/openapi-checker.ts';
 
 const QUERY = `SELECT date_trunc('day', at) AS day, city, count(*) AS trips FROM trips GROUP BY 1, 2`;
@@ -18,16 +18,7 @@ describe('changing flows over PostgreSQL and DynamoDB', () => {
   });
   afterAll(() => api.close());
 
-  async function call(method: string, target: string, options?: CallOptions): Promise<ApiAnswer> {
-    const answer = await api.call(method, target, options);
-    const path = target.replace(/\?.*/, '').replace(/^\/flows\/[^/]+/, '/flows/{name}');
-    expect(
-      checker.problemOf(path, method, answer.status, answer.body),
-      `${method} ${target}: ${answer.text}`,
-    ).toBeNull();
-    return answer;
-  }
-
+  const call = (method: string, target: string, options?: CallOptions) => checker.call(api, method, target, options);
   const sql = (statement: string) => call('POST', '/sql', { body: { sql: statement } });
   const state = async () => (await call('GET', '/flows/daily/state')).body;
   const sinkRows = async () =>
@@ -36,9 +27,7 @@ describe('changing flows over PostgreSQL and DynamoDB', () => {
   beforeEach(async () => {
     api.release();
     await api.quiet();
-    for (const { name } of (await api.call('GET', '/flows')).body.flows) {
-      await api.call('DELETE', `/flows/${encodeURIComponent(name)}?sink=drop`);
-    }
+    await api.dropFlows();
     expect((await sql(CREATE)).status).toBe(201);
     await api.quiet();
     expect(await sinkRows()).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type ApiAnswer, type ApiHarness, type CallOptions, openApiHarness } from '../support/api-harness.ts';
+import { type ApiHarness, type CallOptions, openApiHarness } from '../support/api-harness.ts';
 import { OpenApiChecker } from '../support/openapi-checker.ts';
 
 const QUERY = `SELECT date_trunc('hour', at) AS hour, city, count(*) AS trips, sum(fare) AS fares FROM trips GROUP BY 1, 2`;
@@ -16,28 +16,13 @@ describe('the API over PostgreSQL and DynamoDB', () => {
   });
   afterAll(() => api.close());
 
-  /** Calls, and checks the answer against what openapi.json promises for this path, method and status. */
-  async function call(method: string, target: string, options?: CallOptions): Promise<ApiAnswer> {
-    const answer = await api.call(method, target, options);
-    const path = target
-      .replace(/\?.*/, '')
-      .replace(/^\/flows\/[^/]+/, '/flows/{name}')
-      .replace(/^\/tables\/[^/]+/, '/tables/{table}');
-    expect(
-      checker.problemOf(path, method, answer.status, answer.body),
-      `${method} ${target}: ${answer.text}`,
-    ).toBeNull();
-    return answer;
-  }
-
+  const call = (method: string, target: string, options?: CallOptions) => checker.call(api, method, target, options);
   const sql = (statement: string) => call('POST', '/sql', { body: { sql: statement } });
   const rowsOf = async (table: string) => (await api.database.query(`SELECT * FROM ${table} ORDER BY 1, 2`)).rows;
 
   beforeEach(async () => {
     await api.quiet();
-    for (const { name } of (await api.call('GET', '/flows')).body.flows) {
-      await api.call('DELETE', `/flows/${encodeURIComponent(name)}?sink=drop`);
-    }
+    await api.dropFlows();
     await api.database.query('TRUNCATE trips');
     await api.database.query(
       `INSERT INTO trips VALUES ('2024-02-29 10:15Z', 'Ulm', 1.50), ('2024-02-29 10:45Z', 'Ulm', 2.25), ('2024-02-29 11:00Z', 'Bonn', 9)`,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Instant, instant } from '../../lib/window/instant.ts';
 import { type ApiHarness, openApiHarness } from '../support/api-harness.ts';
+import { sortedRows } from '../support/frontend-database.ts';
 
 const at = (text: string): Instant => instant(BigInt(Date.parse(text)) * 1000n);
 
@@ -20,9 +21,7 @@ afterAll(() => api.close());
 beforeEach(async () => {
   await api.quiet();
   now = at('2024-03-01T12:30:00Z');
-  for (const { name } of (await api.call('GET', '/flows')).body.flows) {
-    await api.call('DELETE', `/flows/${encodeURIComponent(name)}?sink=drop`);
-  }
+  await api.dropFlows();
   await api.database.query(`
     TRUNCATE readings, sensors;
     INSERT INTO sensors VALUES ('a', 'attic'), ('b', 'bath');
@@ -56,10 +55,7 @@ async function ticks(count: number, ...flows: string[]): Promise<string[]> {
 
 const state = async (flow: string) => (await api.call('GET', `/flows/${flow}/state`)).body;
 
-async function rows(query: string): Promise<string[]> {
-  const found = await api.database.query<{ r: string }>(`SELECT q::text AS r FROM (${query}) AS q`);
-  return found.rows.map(({ r }) => r).sort();
-}
+const rows = (query: string) => sortedRows(api.database, query);
 
 const DAILY = `SELECT date_bin('1 day', ts, 'epoch') AS day, sensor, count(*) AS n, sum(value) AS total FROM readings GROUP BY 1, 2`;
 const sink = (table: string) => rows(`SELECT day, sensor, n, total FROM ${table}`);

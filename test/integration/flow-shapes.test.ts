@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR, type Instant, plus } from '../../lib/window/instant.ts';
 import { parseInstant } from '../../lib/window/rfc3339.ts';
 import { type ApiHarness, openApiHarness } from '../support/api-harness.ts';
+import { sortedRows } from '../support/frontend-database.ts';
 
 /** Flows of several query shapes from their statement to their sink, and on through changes that are marked. */
 
@@ -63,26 +64,6 @@ describe('a flow over', () => {
       INSERT INTO errors SELECT id, at + interval '40 minutes', host FROM requests WHERE status = 500`);
   });
 
-  /** Lets ticks come, each after a rest, until the flow has nothing left to do. */
-  async function settle(): Promise<void> {
-    for (let ticks = 0; ticks < 200; ticks++) {
-      now = plus(now, HOUR);
-      await api.engine.schedule.requestTick('shape', 'continue');
-      await api.quiet();
-      const { body } = await api.call('GET', '/flows/shape/state');
-      expect(body.last_error).toBeNull();
-      if (body.dirty.ranges.length === 0) return;
-    }
-    expect.fail('the flow was never quiet');
-  }
-
-  async function rowsOf(query: string, columns: string): Promise<string[]> {
-    const { rows } = await api.database.query<{ r: string }>(
-      `SELECT q::text AS r FROM (SELECT ${columns} FROM (${query}) AS answer) AS q`,
-    );
-    return rows.map(({ r }) => r).sort();
-  }
-
   const cases = FLOWS.map(([shape, query, options = '']) => ({ shape, query, options }));
   it.each(cases)('$shape follows its sources', async ({ query, options }) => {
     const clause = options === '' ? '' : `WITH (${options})`;
@@ -91,18 +72,19 @@ describe('a flow over', () => {
     });
     expect(created.status, created.text).toBe(201);
     const names: string[] = created.body.flow.columns.map(({ name }: { name: string }) => `"${name}"`);
-    const columns = names.join(', ');
+    const rowsOf = (text: string) => sortedRows(api.database, `SELECT ${names.join(', ')} FROM (${text}) AS answer`);
     const compare = async () => {
-      await settle();
-      expect(await rowsOf('SELECT * FROM shape', columns)).toEqual(await rowsOf(query, columns));
+      await api.settle('shape', () => {
+        now = plus(now, HOUR);
+      });
+      expect(await rowsOf('TABLE shape')).toEqual(await rowsOf(query));
     };
     await compare();
 
     await api.database.query(`DELETE FROM requests WHERE id BETWEEN 3 AND 12; DELETE FROM errors WHERE id = 5;
       UPDATE requests SET host = 'b', bytes = bytes + 1 WHERE id = 20; UPDATE requests SET at = at + interval '9 hours' WHERE id IN (30, 35);
       INSERT INTO requests VALUES (100, '2024-03-05 12:00Z', 'new', 500, 1); INSERT INTO errors VALUES (200, '2024-02-01 00:00Z', NULL)`);
-    const stale = await rowsOf('SELECT * FROM shape', columns);
-    expect(stale).not.toEqual(await rowsOf(query, columns));
+    expect(await rowsOf('TABLE shape')).not.toEqual(await rowsOf(query));
     const ranges = [
       ['2024-02-29T21:00:00Z', '2024-03-01T02:00:00Z'],
       ['2024-03-01T02:40:00Z', '2024-03-01T02:41:00Z'],

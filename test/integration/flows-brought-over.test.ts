@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR, type Instant, plus } from '../../lib/window/instant.ts';
 import { formatInstant, parseInstant } from '../../lib/window/rfc3339.ts';
 import { type ApiAnswer, type ApiHarness, openApiHarness } from '../support/api-harness.ts';
+import { sortedRows } from '../support/frontend-database.ts';
 import { ACCEPTED } from './flows/accepted.ts';
 import { REFUSED } from './flows/refused.ts';
 import { type AcceptedRow, KINDS } from './flows/row.ts';
@@ -53,18 +54,11 @@ class Flow {
     return new Flow(row, created);
   }
 
-  /** Lets ticks come, each after a rest, until there is nothing left to do. */
-  async settle(): Promise<void> {
-    for (let ticks = 0; ticks < 100; ticks++) {
+  settle(): Promise<void> {
+    return api.settle('shape', async () => {
       if (this.#row.kind === 'recording') this.#history = await this.sink();
       now = plus(now, HOUR);
-      await api.engine.schedule.requestTick('shape', 'continue');
-      await api.quiet();
-      const { body } = await api.call('GET', '/flows/shape/state');
-      expect(body.last_error).toBeNull();
-      if (body.dirty.ranges.length === 0) return;
-    }
-    expect.fail('the flow was never quiet');
+    });
   }
 
   /** Marks what has changed of the tables that the flow reads. */
@@ -90,10 +84,7 @@ class Flow {
   async #rowsOf(query: string): Promise<readonly string[]> {
     const zone = /time_zone = ('[^']*')/.exec(this.#row.options ?? '')?.[1] ?? `'UTC'`;
     await api.database.query(`SET TimeZone = ${zone}`);
-    const { rows } = await api.database.query<{ r: string }>(
-      `SELECT q::text AS r FROM (SELECT ${this.#columns} FROM (${query}) AS answer ${this.#filter}) AS q`,
-    );
-    return rows.map(({ r }) => r).sort();
+    return sortedRows(api.database, `SELECT ${this.#columns} FROM (${query}) AS answer ${this.#filter}`);
   }
 }
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Instant, instant } from '../../lib/window/instant.ts';
 import { type ApiHarness, openApiHarness } from '../support/api-harness.ts';
+import { sortedRows } from '../support/frontend-database.ts';
 
 /** The source lies within some days around a change of the clocks in New York. */
 const START = Date.parse('2024-03-08T00:00:00Z');
@@ -112,10 +113,7 @@ async function settle(levels: readonly Level[]): Promise<void> {
   }
 }
 
-async function rows(query: string): Promise<string[]> {
-  const found = await api.database.query<{ r: string }>(`SELECT q::text AS r FROM (${query}) AS q`);
-  return found.rows.map(({ r }) => r).sort();
-}
+const rows = (query: string) => sortedRows(api.database, query);
 
 async function differences(levels: readonly Level[]): Promise<string[]> {
   const found: string[] = [];

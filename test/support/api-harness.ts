@@ -43,6 +43,10 @@ export interface ApiHarness {
   readonly database: pg.Client;
   /** Until every tick that was asked for is over, and those that these ask for. */
   quiet(): Promise<void>;
+  /** Drops every flow with its sink. */
+  dropFlows(): Promise<void>;
+  /** Lets ticks come, `rest` before each, until the flow has nothing left to do. Throws where it never has, or fails. */
+  settle(flow: string, rest: () => void | Promise<void>): Promise<void>;
   /** Ticks are kept back until the harness is let go again. */
   hold(): void;
   release(): void;
@@ -102,7 +106,7 @@ export async function openApiHarness(
   const tick = createTickHandler({ engine, log });
   const api = createApiHandler({ engine, log });
 
-  return {
+  const harness: ApiHarness = {
     engine,
     tick: (flow) => tick({ detail: { flow, reason: 'schedule' } }, contextOf(30_000)),
     database,
@@ -133,6 +137,22 @@ export async function openApiHarness(
       };
     },
     quiet: () => (running === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve))),
+    async dropFlows() {
+      for (const { name } of (await harness.call('GET', '/flows')).body.flows) {
+        await harness.call('DELETE', `/flows/${encodeURIComponent(name)}?sink=drop`);
+      }
+    },
+    async settle(flow, rest) {
+      for (let ticks = 0; ticks < 200; ticks++) {
+        await rest();
+        await clock.requestTick(flow, 'continue');
+        await harness.quiet();
+        const { body } = await harness.call('GET', `/flows/${flow}/state`);
+        if (body.last_error !== null) throw new Error(`${flow}: ${body.last_error.message}`);
+        if (body.dirty.ranges.length === 0) return;
+      }
+      throw new Error(`${flow} was never quiet`);
+    },
     hold() {
       held = Promise.withResolvers();
     },
@@ -154,6 +174,7 @@ export async function openApiHarness(
       await Promise.all([table.drop(), testDatabase.drop()]);
     },
   };
+  return harness;
 }
 
 function contextOf(timeoutMs: number) {

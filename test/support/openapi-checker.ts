@@ -1,6 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { openApiDocument } from '../../lib/api/openapi.ts';
 import { ROUTES } from '../../lib/api/routes.ts';
+import type { ApiAnswer, ApiHarness, CallOptions } from './api-harness.ts';
 
 interface Operation {
   readonly responses: Record<string, { content: { 'application/json': { schema: unknown } } }>;
@@ -29,6 +30,18 @@ export class OpenApiChecker {
   problemOf(path: string, method: string, status: number, body: unknown): string | null {
     const at = `#/paths/${pointer(path)}/${method.toLowerCase()}/responses/${status}/content/application~1json/schema`;
     return this.#check(at, body);
+  }
+
+  /** Calls, and throws where the answer is not what the document promises for this path, method and status. */
+  async call(api: ApiHarness, method: string, target: string, options?: CallOptions): Promise<ApiAnswer> {
+    const answer = await api.call(method, target, options);
+    const path = target
+      .replace(/\?.*/, '')
+      .replace(/^\/flows\/[^/]+/, '/flows/{name}')
+      .replace(/^\/tables\/[^/]+/, '/tables/{table}');
+    const problem = this.problemOf(path, method, answer.status, answer.body);
+    if (problem !== null) throw new Error(`${method} ${target}: ${problem}: ${answer.text}`);
+    return answer;
   }
 
   /** What is wrong with a request; null for nothing. */
