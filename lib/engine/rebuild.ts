@@ -54,8 +54,9 @@ export function sameSink(a: Definition, b: Definition): boolean {
   );
 }
 
+/** Not their types: a sink is only taken with types that hold every value of the query, so a wider one holds the same rows. */
 function filledColumns({ sinkColumns, updateAt, placeholder }: Definition): unknown {
-  return [sinkColumns, updateAt, placeholder];
+  return [sinkColumns.map(({ name }) => name), updateAt, placeholder];
 }
 
 /** null: without a bound. */

@@ -41,6 +41,19 @@ describe('changing flows over PostgreSQL and DynamoDB', () => {
     expect(replaced.body).toMatchObject({ rebuild: true, rebuild_reason: 'the query computes something else' });
   });
 
+  it('keeps the rows of a sink whose column holds more than it did, as long as the query gives the same', async () => {
+    await api.database.query('ALTER TABLE daily_trips ALTER trips TYPE numeric');
+    const before = await sinkRows();
+    const replace = CREATE.replace('CREATE', 'CREATE OR REPLACE');
+    expect((await sql(replace.replace('by day', 'new'))).body).toMatchObject({ outcome: 'replaced', ...KEPT });
+    await api.quiet();
+    expect(await sinkRows()).toEqual(before);
+    const other = await sql(replace.replace('count(*)', 'count(*)::numeric'));
+    expect(other.body).toMatchObject({ rebuild: true, rebuild_reason: 'the query computes something else' });
+    await api.quiet();
+    expect((await state()).last_error).toBeNull();
+  });
+
   describe('ALTER FLOW', () => {
     it.each([
       ["SET (max_windows = 9, order = 'oldest')", { options: { max_windows: 9, order: 'oldest' } }],

@@ -47,6 +47,7 @@ const TABLE: readonly (readonly [what: string, before: Change, after: Change, re
   ['another query', {}, { compiled: { ...compiled, text: ['SELECT 1'] } }, 'the query computes something else'],
   ['a later compiler', {}, { compiled: { ...compiled, compiler: 2 } }, 'the query computes something else'],
   ['another sink column', {}, { sinkColumns: [{ name: 'n', type: 'text' }] }, 'other columns of the sink are filled'],
+  ['a wider sink column', {}, { sinkColumns: BEFORE.sinkColumns.map(({ name }) => ({ name, type: 'wider' })) }, null],
   ['no update_at', {}, { updateAt: false }, 'other columns of the sink are filled'],
   ['a placeholder', {}, { placeholder: true }, 'other columns of the sink are filled'],
   ['a longer expiry', { expireAfter: HOUR }, { expireAfter: DAY }, 'EXPIRE AFTER reaches further back'],
