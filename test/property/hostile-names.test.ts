@@ -70,6 +70,9 @@ describe('hostile names and texts over PostgreSQL and DynamoDB', () => {
   });
   afterAll(() => api.close());
 
+  /** Lines that hold a value of a row or a literal of a query. */
+  const quoting = (written: readonly string[]) => written.filter((line) => line.includes(TOKEN));
+
   async function plantCanary(): Promise<void> {
     await api.database.query('CREATE TABLE canary (id integer PRIMARY KEY, song text)');
     await api.database.query("INSERT INTO canary SELECT i, 'song ' || i FROM generate_series(1, 5) AS i");
@@ -191,7 +194,7 @@ describe('hostile names and texts over PostgreSQL and DynamoDB', () => {
     expect(left.filter(({ pk }) => pk !== `RUNS#${flow}`)).toEqual([
       { pk: `FLOW#${flow}`, sk: 'STATE', status: 'dropped' },
     ]);
-    expect(lines.filter((line) => line.includes(TOKEN))).toEqual([]);
+    expect(quoting(lines)).toEqual([]);
   }
 
   async function liveAndVanish(given: Sample): Promise<void> {
@@ -256,6 +259,18 @@ describe('hostile names and texts over PostgreSQL and DynamoDB', () => {
       await plantCanary();
       await api.database.query(`SELECT 1 AS ${identifier('x"; DROP TABLE canary; --')}`);
       expect(await world()).toEqual(before);
+    });
+
+    it('notices a value that gets into the log', async () => {
+      const logged = lines.length;
+      // A name may be logged, so that this one is found where a value would be.
+      const named = { ...CALM, flow: `${TOKEN} of a "flow"\n'${CONTROLS}` };
+      await expect(liveAndVanish(named)).rejects.toThrow(/to deeply equal \[\]/);
+      const found = quoting(lines);
+      expect(found.length).toBeGreaterThan(3);
+      expect(found).toEqual(lines.slice(logged).filter((line) => JSON.parse(line).flow === named.flow));
+      lines.length = logged;
+      await liveAndVanish(CALM);
     });
 
     it('notices a changed row of the canary', async () => {
