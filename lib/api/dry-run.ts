@@ -54,27 +54,26 @@ async function dryPrepared(
 }
 
 export async function dryDrop(call: Call, name: string, dropSink: boolean): Promise<Outcome> {
-  return dryWaiting(call, name, 'dropped', dropSink ? 'dropped' : 'kept');
+  const [definition, waiting] = await waitingOf(call, name);
+  const { engine } = call.deps;
+  const dropping = dropSink ? [engine.frontend(definition.options.connection).dropStatement(definition.sink)] : [];
+  const sink = sinkOf(definition, dropSink ? 'dropped' : 'kept');
+  return answer([], [{ ...waiting, outcome: 'dropped', sink, statements: dropping }]);
 }
 
-export function dryPause(call: Call, name: string): Promise<Outcome> {
-  return dryWaiting(call, name, 'paused', 'kept');
+export async function dryPause(call: Call, name: string): Promise<Outcome> {
+  return answer([], [{ ...(await waitingOf(call, name))[1], outcome: 'paused' }]);
 }
 
-export function dryResume(call: Call, name: string): Promise<Outcome> {
-  return dryWaiting(call, name, 'resumed', 'kept');
+export async function dryResume(call: Call, name: string): Promise<Outcome> {
+  return answer([], [{ ...(await waitingOf(call, name))[1], outcome: 'resumed' }]);
 }
 
 /** The windows are those that wait: they would be forgotten, kept, or run. */
-async function dryWaiting(
-  { deps }: Call,
-  name: string,
-  outcome: 'dropped' | 'paused' | 'resumed',
-  sink: 'kept' | 'dropped',
-): Promise<Outcome> {
+async function waitingOf({ deps }: Call, name: string): Promise<[FlowDefinition, Omit<FlowDryRun, 'outcome'>]> {
   const loaded = existing(name, await deps.engine.store.load(name, { limit: 100, order: 'newest' }));
   const { definition, more } = loaded;
-  return answer([], [{ ...flowOf(definition, waitingRanges(loaded), more), outcome, sink: sinkOf(definition, sink) }]);
+  return [definition, flowOf(definition, waitingRanges(loaded), more)];
 }
 
 export async function dryFlush({ deps }: Call, name: string): Promise<Outcome> {

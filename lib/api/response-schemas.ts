@@ -177,7 +177,7 @@ export const dryRunAnswer = answer(
           renamed,
           statements: z
             .array(z.string())
-            .describe('Those that would create the sink, and the one that would write the first plan.'),
+            .describe('Those that would create or drop the sink, and the one that would write the first plan.'),
           rows_estimate: integer64
             .nullable()
             .describe('Rows that the query gives for all of `windows`, as the database expects; null: not asked.'),

@@ -146,6 +146,8 @@ export interface Frontend {
   /** What `createSink` would run. */
   sinkStatements(definition: NewSink): readonly string[];
   dropSink(sink: TableName): Promise<void>;
+  /** What `dropSink` would run. */
+  dropStatement(sink: TableName): string;
   /** Tables whose rows of a window cannot be found by an index or left out by partition, as the server would plan them. */
   missingIndex(definition: Pick<FlowDefinition, 'compiled' | 'options'>): Promise<readonly MissingIndex[]>;
   /** Whether rows exist whose time is NULL or infinite, which belong to no window. null: a bounded search did not tell. */

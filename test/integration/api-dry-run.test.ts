@@ -19,6 +19,7 @@ const ALL_AND_NEAR = {
   count: '5',
 };
 const NONE = { ranges: [], more: false, count: '0' };
+const DROPPED = { outcome: 'dropped', sink: { becomes: 'dropped' } };
 const OTHER = CREATE.replaceAll('daily', 'other');
 
 const CALLS: readonly Calling[] = [
@@ -83,9 +84,13 @@ const CALLS: readonly Calling[] = [
   ['pause', 'POST', '/flows/daily/pause', {}, { outcome: 'paused' }],
   sql('RESUME FLOW daily', { outcome: 'resumed', windows: NONE }),
   ['resume', 'POST', '/flows/daily/resume', {}, { outcome: 'resumed' }],
-  sql('DROP FLOW daily', { outcome: 'dropped', sink: { schema: 'public', table: 'daily_trips', becomes: 'kept' } }),
-  sql('DROP FLOW daily WITH SINK', { outcome: 'dropped', sink: { becomes: 'dropped' } }),
-  ['DELETE', 'DELETE', '/flows/daily?sink=drop', {}, { outcome: 'dropped', sink: { becomes: 'dropped' } }],
+  sql('DROP FLOW daily', {
+    outcome: 'dropped',
+    sink: { schema: 'public', table: 'daily_trips', becomes: 'kept' },
+    statements: [],
+  }),
+  sql('DROP FLOW daily WITH SINK', { ...DROPPED, statements: ['DROP TABLE IF EXISTS "public"."daily_trips"'] }),
+  ['DELETE', 'DELETE', '/flows/daily?sink=drop', {}, DROPPED],
 ];
 
 describe('dry runs', () => {
@@ -196,6 +201,20 @@ describe('dry runs', () => {
       keys: [['Rom']],
     });
     await api.database.query('DROP TABLE filled2');
+  });
+
+  it('shows the statement that drops the sink as it would be sent', async () => {
+    const sink = 'odd "sink"; --';
+    const quoted = '"odd ""sink""; --"';
+    await api.call('POST', '/sql', { body: { sql: OTHER.replace('other_trips', quoted) } });
+    const drop = (await api.call('DELETE', '/flows/other?sink=drop&dryRun=true')).body.flows[0];
+    expect(drop).toMatchObject({ sink: { table: sink }, statements: [`DROP TABLE IF EXISTS "public".${quoted}`] });
+    const before = await api.relations();
+    await api.database.query(drop.statements.join(';'));
+    const gone = `public.${quoted}(day,city,trips,update_at)`;
+    expect(await api.relations()).toEqual(before.filter((relation) => relation !== gone));
+    expect(before).toContain(gone);
+    await api.call('DELETE', '/flows/other');
   });
 
   it('shows what waits for a flow that is paused, resumed or dropped', async () => {

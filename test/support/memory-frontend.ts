@@ -238,6 +238,7 @@ export function createMemoryFrontend(
       return Promise.resolve();
     },
     sinkStatements: () => [],
+    dropStatement: () => '',
     planStatement: () => '',
     expectedRows: () => Promise.resolve(null),
     surplusRows: () => Promise.resolve(null),

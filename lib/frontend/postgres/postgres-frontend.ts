@@ -8,7 +8,7 @@ import { missingIndex } from './missing-index.ts';
 import { expectedRows, surplusRows } from './plan-preview.ts';
 import { runPlan } from './plan-transaction.ts';
 import { checkSink, describeSink } from './sink-catalog.ts';
-import { createSink, dropSink, sinkStatements } from './sink-table.ts';
+import { createSink, dropSink, dropStatement, sinkStatements } from './sink-table.ts';
 import { hasUnwindowedRows, timeRange } from './source-times.ts';
 import { writingStatement } from './writing-statement.ts';
 
@@ -42,6 +42,7 @@ export function createPostgresFrontend(config: PostgresFrontendConfig): Frontend
     createSink: (definition) => createSink(connections, definition),
     sinkStatements,
     dropSink: (sink) => dropSink(connections, sink),
+    dropStatement,
     missingIndex: (definition) => missingIndex(connections, definition),
     hasUnwindowedRows: (definition) => hasUnwindowedRows(connections, definition),
     timeRange: (definition, within, budgetMs) => timeRange(connections, definition, within, budgetMs),

@@ -57,11 +57,13 @@ export async function createSink(connections: Connections, definition: NewSink):
   }
 }
 
+/** The statement that drops a sink. */
+export function dropStatement(sink: TableName): string {
+  return `DROP TABLE IF EXISTS ${quoteTable(sink)}`;
+}
+
 export async function dropSink(connections: Connections, sink: TableName): Promise<void> {
-  const refused = await write(connections, questionSettings(QUESTION_MS), [
-    `DROP TABLE IF EXISTS ${quoteTable(sink)}`,
-    'COMMIT',
-  ]);
+  const refused = await write(connections, questionSettings(QUESTION_MS), [dropStatement(sink), 'COMMIT']);
   if (refused === null) return;
   switch (refused.code) {
     case '2BP01':
